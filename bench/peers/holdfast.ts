@@ -1,0 +1,72 @@
+/** Holdfast through its public surface, as built: what is measured is what is shipped. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type * as Holdfast from '../../src/index.ts'
+import { count, inLanes, stepBody, type Load, type Peer } from './peer.ts'
+
+interface Input {
+  readonly i: number
+}
+
+const built = new URL('../../dist/index.js', import.meta.url).href
+
+/** As many starts at once as fill every batch that may be in flight. */
+const startLanes = 1000
+
+/** Gives the input its type and costs nothing: the other peers validate nothing either. */
+const input: StandardSchemaV1<Input> = {
+  '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value: value as Input }) },
+}
+
+function loadBuilt(): Promise<typeof Holdfast> {
+  return import(built)
+}
+
+async function workflowOf({ steps }: Load, finished: () => void): Promise<Holdfast.Workflow<Input>> {
+  const { defineWorkflow } = await loadBuilt()
+  return defineWorkflow({
+    name: 'bench',
+    input,
+    handler: async ({ i }, run) => {
+      for (let step = 0; step < steps; step++) await run.step(`step ${step}`, () => stepBody(i, step))
+      finished()
+      return { ok: true, i }
+    },
+  })
+}
+
+export const holdfast: Peer = {
+  async openClient(load) {
+    const { createClient } = await loadBuilt()
+    const workflow = await workflowOf(load, () => {})
+    const client = createClient({ connectionString: load.connectionString })
+    // The first call of a client migrates, whatever it asks.
+    await client.get(crypto.randomUUID())
+    return {
+      enqueue: () => inLanes(load.runs, startLanes, (i) => client.start(workflow, { i })),
+      close: () => client.close(),
+    }
+  },
+
+  async prepareWorker() {
+    await loadBuilt()
+  },
+
+  async startWorker(load, finished) {
+    const { createWorker } = await loadBuilt()
+    const worker = createWorker({
+      connectionString: load.connectionString,
+      workflows: [await workflowOf(load, finished)],
+      concurrency: load.slots,
+    })
+    await worker.start()
+    return { stop: () => worker.stop() }
+  },
+
+  async countDone(database) {
+    return count(database, `select count(*) from holdfast.runs where state = 'done'`)
+  },
+
+  async countSteps(database) {
+    return count(database, 'select count(*) from holdfast.steps')
+  },
+}

@@ -1,0 +1,84 @@
+/**
+ * What every peer of a round must be able to do. The harness's process is the client, a fresh child process is the
+ * worker, and the harness alone reads the clock.
+ */
+import type pg from 'pg'
+
+export const works = ['W0', 'W1', 'W3', 'W10'] as const
+export type Work = (typeof works)[number]
+
+export const peerNames = ['ceiling', 'graphile', 'holdfast'] as const
+export type PeerName = (typeof peerNames)[number]
+
+export const stepsOf: Readonly<Record<Work, number>> = { W0: 0, W1: 1, W3: 3, W10: 10 }
+
+export interface Load {
+  readonly work: Work
+  readonly steps: number
+  /** How many runs the worker may have in flight. */
+  readonly slots: number
+  readonly runs: number
+  /** The round's own fresh database. */
+  readonly connectionString: string
+}
+
+export interface PeerClient {
+  /** Makes `load.runs` runs durable, the best bulk way this peer has. */
+  enqueue(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface PeerWorker {
+  stop(): Promise<void>
+}
+
+export interface Peer {
+  /** Migrates the empty database and connects. */
+  openClient(load: Load): Promise<PeerClient>
+  /** Called in the worker process before the clock starts: loads what it will run. */
+  prepareWorker?(): Promise<unknown>
+  /** Called in the worker process; calls `finished` at the end of every handler. */
+  startWorker(load: Load, finished: () => void): Promise<PeerWorker>
+  /** How many runs are durably done. */
+  countDone(database: pg.Client, load: Load): Promise<number>
+  /** How many step answers are kept; undefined for a peer that has no steps. */
+  countSteps(database: pg.Client): Promise<number | undefined>
+}
+
+export interface StepAnswer {
+  readonly ok: true
+  readonly run: number
+  readonly step: number
+}
+
+/** The body of every step of every peer. */
+export async function stepBody(run: number, step: number): Promise<StepAnswer> {
+  return { ok: true, run, step }
+}
+
+export async function count(database: pg.Client, sql: string): Promise<number> {
+  const { rows } = await database.query<{ count: string }>(sql)
+  return Number(rows[0]?.count)
+}
+
+/** Calls `fn(0)` … `fn(total - 1)`, at most `width` at once. */
+export async function inLanes(total: number, width: number, fn: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < total) await fn(next++)
+  }
+  await Promise.all(Array.from({ length: Math.min(total, width) }, lane))
+}
+
+/** Cuts 0 … total - 1 into chunks of at most `size` and gives each chunk's numbers to `fn`, `width` chunks at once. */
+export async function inChunks(
+  total: number,
+  size: number,
+  width: number,
+  fn: (numbers: readonly number[]) => Promise<unknown>,
+): Promise<void> {
+  await inLanes(Math.ceil(total / size), width, (chunk) => {
+    const first = chunk * size
+    return fn(Array.from({ length: Math.min(size, total - first) }, (_, index) => first + index))
+  })
+}

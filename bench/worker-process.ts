@@ -1,0 +1,59 @@
+/** The one worker process of a round. It loads its peer first, so that module loading is in nobody's figures. */
+import { peers } from './peers/index.ts'
+import type { Load, PeerName, PeerWorker } from './peers/peer.ts'
+
+export type Command =
+  | { readonly type: 'load'; readonly peer: PeerName; readonly load: Load }
+  | { readonly type: 'start' }
+  | { readonly type: 'cpu' }
+  | { readonly type: 'stop' }
+
+export type Report =
+  | { readonly type: 'loaded' }
+  | { readonly type: 'finished' }
+  | { readonly type: 'cpu'; readonly ms: number }
+  | { readonly type: 'failed'; readonly error: string }
+
+let given: { readonly peer: PeerName; readonly load: Load } | undefined
+let worker: PeerWorker | undefined
+let finishedCount = 0
+
+function report(message: Report): void {
+  process.send?.(message)
+}
+
+function countFinished(): void {
+  finishedCount++
+  if (finishedCount === given?.load.runs) report({ type: 'finished' })
+}
+
+const obey: { readonly [Type in Command['type']]: (command: Extract<Command, { type: Type }>) => Promise<void> } = {
+  async load(command) {
+    given = command
+    await peers[command.peer].prepareWorker?.()
+    report({ type: 'loaded' })
+  },
+  async start() {
+    if (given) worker = await peers[given.peer].startWorker(given.load, countFinished)
+  },
+  async cpu() {
+    const { user, system } = process.cpuUsage()
+    report({ type: 'cpu', ms: (user + system) / 1000 })
+  },
+  async stop() {
+    await worker?.stop()
+    process.exit(0)
+  },
+}
+
+function fail(error: unknown): void {
+  report({ type: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+}
+
+process.on('message', (command: Command) => {
+  const act = obey[command.type] as (command: Command) => Promise<void>
+  act(command).catch(fail)
+})
+process.on('disconnect', () => process.exit(1))
+process.on('uncaughtException', fail)
+process.on('unhandledRejection', fail)

@@ -1,0 +1,53 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A forked worker.ts: tells when it is ready, when it ended, and what it said if it ended unasked. */
+export class WorkerProcess {
+  readonly name: string
+  readonly #child: ChildProcess
+  readonly #ready: Promise<unknown>
+  readonly #ended: Promise<unknown>
+  #output = ''
+  #isEnding = false
+
+  constructor(name: string, environment: Record<string, string>) {
+    this.name = name
+    this.#child = fork(new URL('worker.ts', import.meta.url), {
+      env: { ...process.env, ...environment, WORKER_NAME: name },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    this.#ready = once(this.#child, 'message')
+    this.#ended = once(this.#child, 'exit')
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      stream?.on('data', (chunk) => (this.#output = (this.#output + chunk).slice(-4000)))
+  }
+
+  get isAlive(): boolean {
+    return !this.#isEnding && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Resolves once the worker takes orders. */
+  async ready(): Promise<void> {
+    await this.#ready
+  }
+
+  /** Rejects when the worker ends although nobody asked it to. */
+  async endedUnasked(): Promise<never> {
+    await this.#ended
+    if (this.#isEnding) return new Promise(() => {})
+    throw new Error(`worker ${this.name} ended by itself:\n${this.#output}`)
+  }
+
+  /** SIGKILL: no handler runs, nothing is flushed, no farewell reaches the database. */
+  kill(): void {
+    this.#isEnding = true
+    this.#child.kill('SIGKILL')
+  }
+
+  /** SIGTERM: the worker finishes what it has begun. */
+  async stop(): Promise<void> {
+    this.#isEnding = true
+    this.#child.kill('SIGTERM')
+    await this.#ended
+  }
+}

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+// Runs on a fresh clone, so it imports nothing that has to be installed.
+
+export const root = join(import.meta.dirname, '..')
+const stampFile = join(root, 'node_modules', '.holdfast-lock')
+
+/** Installs what package-lock.json says, unless that is what was installed last. Ends the process when it cannot. */
+export function ensureInstalled() {
+  const stamp = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+  if (readStamp() === stamp) return
+  console.log('Installing dependencies (npm ci)')
+  // Under NODE_ENV=production npm would leave out what the tests and the examples need.
+  const args = ['ci', '--no-audit', '--no-fund', '--include=dev', '--include=optional']
+  const npm = process.env.npm_execpath
+  const { status, error } = npm
+    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: 'inherit' })
+    : spawnSync('npm', args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
+  if (status !== 0) {
+    console.error(`npm ci failed${error ? `: ${error.message}` : ''}`)
+    process.exit(1)
+  }
+  writeFileSync(stampFile, stamp)
+}
+
+function readStamp() {
+  try {
+    return readFileSync(stampFile, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { ensureInstalled, root } from './bootstrap.mjs'
+
+// `npm test`: the whole gate, stopped by the first failure. With arguments, only vitest runs, with those arguments.
+
+/** Programs are run by their own files, so that nothing depends on a shell or on the PATH. */
+const programs = {
+  prettier: 'node_modules/prettier/bin/prettier.cjs',
+  oxlint: 'node_modules/oxlint/bin/oxlint',
+  depcruise: 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
+  tsc: 'node_modules/typescript/bin/tsc',
+  vitest: 'node_modules/vitest/vitest.mjs',
+}
+
+const report = join(root, 'node_modules', '.holdfast-tests.json')
+
+const stages = [
+  { name: 'format', command: [programs.prettier, '--check', '.'] },
+  { name: 'lint', command: [programs.oxlint, '--type-aware'] },
+  { name: 'layers', command: [programs.depcruise, 'src', '--config', '.dependency-cruiser.cjs'] },
+  { name: 'house rules', command: ['scripts/checks.mjs'] },
+  { name: 'types', command: [programs.tsc, '--noEmit'] },
+  { name: 'build', command: [programs.tsc, '-p', 'tsconfig.build.json'] },
+  {
+    name: 'tests',
+    command: [programs.vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+  },
+  { name: 'examples', command: ['scripts/start.mjs'] },
+]
+
+function run(command) {
+  const { status, signal, error } = spawnSync(process.execPath, command, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  if (error) throw error
+  if (signal) console.error(`ended by ${signal}`)
+  return status === 0
+}
+
+function runGate() {
+  rmSync(report, { force: true })
+  const done = []
+  for (const { name, command } of stages) {
+    console.log(`\n== ${name}`)
+    const began = performance.now()
+    const isGood = run(command)
+    done.push(
+      `${isGood ? 'ok    ' : 'FAILED'}  ${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${name}`,
+    )
+    if (!isGood) return { done, failed: name }
+  }
+  return { done, failed: undefined }
+}
+
+/** What vitest counted; undefined when the gate stopped before the tests. */
+function readReport() {
+  try {
+    return JSON.parse(readFileSync(report, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+ensureInstalled()
+const args = process.argv.slice(2)
+if (args.length > 0) {
+  process.exitCode = run([programs.vitest, 'run', ...args]) ? 0 : 1
+} else {
+  const { done, failed } = runGate()
+  const counts = readReport()
+  console.log(`\n${done.join('\n')}`)
+  if (failed) console.error(`\nThe gate stopped at: ${failed}`)
+  if (counts) console.log(`\n${counts.numPassedTests} passed, ${counts.numFailedTests} failed`)
+  process.exitCode = failed ? 1 : 0
+}

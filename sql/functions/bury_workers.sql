@@ -1,0 +1,41 @@
+-- Sweep: finds dead workers, unlocks what they had locked in the queue, and forgets those that ended a day ago.
+-- Answers how many were found dead and how many are suspected.
+--
+-- Dead is who lets both of two tests 500 ms apart take its presence lock, or was not seen for two leases. After a
+-- restart of the server every lock is free, so the test counts only under the server start the worker registered with.
+create or replace function holdfast.bury_workers(_self uuid)
+returns table (dead integer, suspected integer)
+language plpgsql as $$
+declare
+  _at timestamptz := holdfast._now();
+  _worker record;
+begin
+  perform holdfast._require_read_committed();
+  dead := 0;
+  suspected := 0;
+  for _worker in
+    select w.* from holdfast.workers w where w.ended_at is null and w.id <> _self
+    order by w.id for update of w skip locked
+  loop
+    if _worker.seen_at <= _at - 2 * _worker.lease or (
+      _worker.suspected_at <= _at - interval '500 ms'
+      and _worker.postmaster_started_at = pg_postmaster_start_time()
+      and pg_try_advisory_xact_lock(holdfast._presence_lock(_worker.id))
+    ) then
+      update holdfast.workers w set ended_at = _at, ended_as = 'dead' where w.id = _worker.id;
+      perform holdfast_queue.force_unlock_workers(_worker.pool_ids);
+      dead := dead + 1;
+    elsif _worker.postmaster_started_at = pg_postmaster_start_time()
+      and pg_try_advisory_xact_lock(holdfast._presence_lock(_worker.id)) then
+      if _worker.suspected_at is null then
+        update holdfast.workers w set suspected_at = _at where w.id = _worker.id;
+      end if;
+      suspected := suspected + 1;
+    elsif _worker.suspected_at is not null then
+      update holdfast.workers w set suspected_at = null where w.id = _worker.id;
+    end if;
+  end loop;
+  delete from holdfast.workers w where w.ended_at <= _at - interval '1 day';
+  return next;
+end
+$$;

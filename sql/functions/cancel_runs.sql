@@ -1,0 +1,31 @@
+-- Cancels runs that have not ended, whatever they are doing; a running one's worker is told. Answers the runs that
+-- exist, and whether they were cancelled here.
+create or replace function holdfast.cancel_runs(_ids uuid[], _reason text)
+returns table (id uuid, is_cancelled boolean)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  _at timestamptz;
+  _cancelled uuid[];
+  _held uuid[];
+begin
+  perform holdfast._require_read_committed();
+  select coalesce(array_agg(id) filter (where state = 'running'), '{}') into _held from (
+    select r.id, r.state from holdfast.runs r where r.id = any(_ids) order by r.depth, r.id for update of r
+  ) locked;
+  _at := holdfast._now();
+  with cancelled as (
+    update holdfast.runs r
+    set state = 'cancelled', token = r.token + case when r.state = 'running' then 1 else 0 end, lease_until = null,
+      ended_at = _at, reason = _reason
+    where r.id = any(_ids) and r.state in ('scheduled', 'waiting', 'running', 'suspended')
+    returning r.id
+  )
+  select coalesce(array_agg(id), '{}') into _cancelled from cancelled;
+
+  perform holdfast._notify('cancelled ' || string_agg(id::text, ' '))
+  from (select id, (row_number() over () - 1) / 100 as part from unnest(_held) id) held
+  group by part;
+  return query select r.id, r.id = any(_cancelled) from holdfast.runs r where r.id = any(_ids);
+end
+$$;

@@ -1,0 +1,42 @@
+-- Sweep: ends claims whose lease ran out or whose worker is dead. The run is due again at once, or failed with
+-- `lease_expired` if that was its last attempt. Answers how many were ended.
+--
+-- The condition stands again in the UPDATE: a renewal may have come between the look and the lock.
+create or replace function holdfast.end_leases(_limit integer) returns integer
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  _at timestamptz := holdfast._now();
+  _ended uuid[];
+begin
+  perform holdfast._require_read_committed();
+  with lapsed as materialized (
+    select r.id from holdfast.runs r
+    where r.state = 'running' and (r.lease_until <= _at
+      or exists (select from holdfast.workers w where w.id = r.worker_id and w.ended_as = 'dead'))
+    order by r.depth, r.id
+    limit _limit
+    for update of r skip locked
+  ), ended as (
+    update holdfast.runs r
+    set token = r.token + 1, is_resuming = false, lease_until = null, recalled = null,
+      state = case when r.attempt >= r.max_attempts then 'failed' else 'waiting' end,
+      failure = case when r.attempt >= r.max_attempts then 'lease_expired' end,
+      ended_at = case when r.attempt >= r.max_attempts then _at end,
+      reason = 'The worker that ran it stopped renewing its lease.'
+    from lapsed
+    where r.id = lapsed.id and r.state = 'running' and (r.lease_until <= _at
+      or exists (select from holdfast.workers w where w.id = r.worker_id and w.ended_as = 'dead'))
+    returning r.id
+  )
+  select array_agg(ended.id) into _ended from ended;
+
+  insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, reason)
+  select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, 'lease_lost', r.reason
+  from holdfast.runs r where r.id = any(_ended);
+  perform holdfast._issue_tickets((
+    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at)
+      order by r.priority desc, r.due_at, r.id)
+    from holdfast.runs r where r.id = any(_ended) and r.state = 'waiting'));
+  return coalesce(cardinality(_ended), 0);
+end
+$$;

@@ -1,0 +1,6 @@
+-- One run as `get` shows it, by its id or by its workflow and key.
+create or replace function holdfast.find_run(_id uuid, _workflow text, _key text) returns table (run text)
+language sql stable as $$
+  select to_json(v)::text from holdfast.run_views v
+  where v.id = coalesce(_id, (select k.run_id from holdfast.keys k where k.workflow = _workflow and k.key = _key))
+$$;

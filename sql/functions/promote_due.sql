@@ -1,0 +1,39 @@
+-- Gives due runs their tickets: scheduled ones, and suspended ones whose time has come. Answers how many, and in how
+-- many milliseconds the next is due (null: none).
+create or replace function holdfast.promote_due(_limit integer)
+returns table (promoted integer, next_ms double precision)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  _at timestamptz := holdfast._now();
+  _tickets holdfast_queue.job_spec[];
+begin
+  perform holdfast._require_read_committed();
+  with due as materialized (
+    select r.id from holdfast.runs r
+    where r.state in ('scheduled', 'suspended') and r.due_at is not null and r.due_at <= _at
+    order by r.due_at
+    limit _limit
+    for update of r skip locked
+  ), promoted as (
+    update holdfast.runs r set state = 'waiting'
+    from due
+    where r.id = due.id and r.state in ('scheduled', 'suspended') and r.due_at <= _at
+    returning r.id, r.token, r.workflow, r.priority, r.due_at
+  ), ranked as (
+    -- Runs due at the same instant keep their order by id in the queue too, a microsecond apart.
+    select *, row_number() over (partition by priority, due_at order by id) - 1 as tie from promoted
+  )
+  select array_agg(holdfast._ticket(id, token, workflow, priority, due_at + tie * interval '1 us')
+    order by priority desc, due_at, id)
+  into _tickets from ranked;
+  perform holdfast._issue_tickets(_tickets);
+
+  return query
+  select coalesce(cardinality(_tickets), 0), (
+    select greatest(0, extract(epoch from r.due_at - holdfast._now()) * 1000)::double precision
+    from holdfast.runs r
+    where r.state in ('scheduled', 'suspended') and r.due_at is not null
+    order by r.due_at limit 1);
+end
+$$;

@@ -1,0 +1,41 @@
+-- The heartbeat of a worker and of the claims it holds. Items: id, token, lease_ms. Answers what was not renewed:
+-- `skipped` (its row is locked just now; ask again soon) or why the claim is lost.
+--
+-- Locked rows are skipped: otherwise one row held by somebody's transaction stops the renewal of all.
+create or replace function holdfast.renew_leases(_worker uuid, _items json)
+returns table (id uuid, token integer, problem text)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  _at timestamptz := holdfast._now();
+  _renewed uuid[];
+begin
+  perform holdfast._require_read_committed();
+  with free as materialized (
+    select w.id from holdfast.workers w where w.id = _worker for no key update skip locked
+  )
+  update holdfast.workers w set seen_at = _at from free where w.id = free.id and w.ended_at is null;
+
+  with free as materialized (
+    select r.id, r.token, i.lease_ms
+    from json_to_recordset(_items) i (id uuid, token integer, lease_ms double precision)
+    join holdfast.runs r on r.id = i.id and r.token = i.token
+    where r.worker_id = _worker
+    order by r.depth, r.id
+    for no key update of r skip locked
+  ), renewed as (
+    update holdfast.runs r set lease_until = _at + free.lease_ms * interval '1 ms'
+    from free
+    where r.id = free.id and r.token = free.token and r.state = 'running'
+    returning r.id
+  )
+  select coalesce(array_agg(id), '{}') into _renewed from renewed;
+
+  return query
+  select i.id, i.token,
+    case when r.id is null then holdfast._lost_reason(i.id, i.token) else 'skipped' end
+  from json_to_recordset(_items) i (id uuid, token integer)
+  left join holdfast.runs r on r.id = i.id and r.token = i.token
+  where i.id <> all(_renewed);
+end
+$$;

@@ -1,0 +1,62 @@
+-- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay; failures
+-- kept for the handler are dropped, so those steps run again. Answers the runs that exist with what came of them:
+-- `retried`, `key_taken` (another run has the key now) or `not_ended` (nothing to retry).
+create or replace function holdfast.retry_runs(_ids uuid[])
+returns table (id uuid, outcome text)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  _at timestamptz;
+  _retried uuid[];
+begin
+  perform holdfast._require_read_committed();
+  insert into holdfast.keys (workflow, key, run_id, dedupe)
+  select r.workflow, r.key, r.id, interval '0' from holdfast.runs r
+  where r.id = any(_ids) and r.key is not null and r.state in ('failed', 'cancelled')
+  order by r.workflow, r.key
+  on conflict do nothing;
+  perform 1 from (
+    select from holdfast.keys k join holdfast.runs r on r.workflow = k.workflow and r.key = k.key
+    where r.id = any(_ids)
+    order by k.workflow, k.key
+    for update of k
+  ) keyed;
+  perform 1 from (
+    select from holdfast.runs r where r.id = any(_ids) order by r.depth, r.id for update of r
+  ) locked;
+  _at := holdfast._now();
+
+  update holdfast.keys k set run_id = r.id
+  from holdfast.runs r
+  where r.id = any(_ids) and r.state in ('failed', 'cancelled') and k.workflow = r.workflow and k.key = r.key
+    and (k.run_id = r.id or not exists (
+      select from holdfast.runs o where o.id = k.run_id and (o.ended_at is null or o.ended_at + k.dedupe > _at)));
+
+  -- The last claim lived in the run's row; it moves out before the row goes on.
+  insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error)
+  select c.run_id, c.token, c.attempt, c.worker_id, c.began_at, c.ended_at, c.outcome, c.recalled, c.reason, c.error
+  from holdfast.all_claims c join holdfast.runs r on r.id = c.run_id
+  where c.run_id = any(_ids) and r.state in ('failed', 'cancelled')
+  on conflict do nothing;
+  with retried as (
+    update holdfast.runs r
+    set state = 'waiting', attempt = 0, is_resuming = false, due_at = _at, ended_at = null, failure = null,
+      reason = null, error = null, output = null, output_types = null, deadline_at = null
+    where r.id = any(_ids) and r.state in ('failed', 'cancelled')
+      and (r.key is null or exists (
+        select from holdfast.keys k where k.workflow = r.workflow and k.key = r.key and k.run_id = r.id))
+    returning r.id
+  )
+  select coalesce(array_agg(id), '{}') into _retried from retried;
+  delete from holdfast.steps s where s.run_id = any(_retried) and s.kind = 'failure';
+  delete from holdfast.tries t where t.run_id = any(_retried);
+  perform holdfast._issue_tickets((
+    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at) order by r.priority desc, r.id)
+    from holdfast.runs r where r.id = any(_retried)));
+
+  return query
+  select r.id, case when r.id = any(_retried) then 'retried' when r.state in ('failed', 'cancelled') then 'key_taken'
+    else 'not_ended' end
+  from holdfast.runs r where r.id = any(_ids);
+end
+$$;

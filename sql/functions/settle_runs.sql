@@ -1,0 +1,93 @@
+-- Ends claims. Items: id, token, outcome (done, retry, snooze, failed, suspended, released), delay_ms, output,
+-- output_types, failure (cause, for failed; for retry, the cause if no attempt is left), reason, error, recalled,
+-- waits_for (signal names), memos (failures the handler went past), tries (steps that were tried and not kept).
+-- Answers only the claims that were lost, n from 1, with the reason.
+--
+-- A settle repeated after its reply was lost finds the claim ended just so by the same worker, and counts as done.
+create or replace function holdfast.settle_runs(_worker uuid, _items json)
+returns table (n integer, lost text)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  _at timestamptz;
+  _count integer;
+  _open uuid[];
+  _tickets holdfast_queue.job_spec[];
+  _is_due_soon boolean;
+begin
+  perform holdfast._require_read_committed();
+  perform 1 from (
+    select from json_to_recordset(_items) i (id uuid, token integer)
+    join holdfast.runs r on r.id = i.id and r.token = i.token
+    order by r.depth, r.id
+    for update of r
+  ) locked;
+  _at := holdfast._now();
+
+  with items as (
+    select * from json_to_recordset(_items) i (id uuid, token integer, outcome text, delay_ms double precision,
+      output text, output_types text, failure text, reason text, error json, recalled integer, waits_for text[])
+  ), decided as (
+    select i.*, case
+        when i.outcome = 'retry' and r.attempt >= r.max_attempts then 'failed'
+        when i.outcome in ('done', 'failed', 'suspended') then i.outcome
+        when i.delay_ms > 0 then 'scheduled'
+        else 'waiting'
+      end as state,
+      least(_at + i.delay_ms * interval '1 ms', r.deadline_at) as due_at
+    from items i join holdfast.runs r on r.id = i.id and r.token = i.token and r.worker_id = _worker
+  ), settled as (
+    update holdfast.runs r
+    set state = d.state, token = r.token + 1, lease_until = null, recalled = d.recalled, reason = d.reason,
+      error = d.error, output = d.output::json, output_types = d.output_types, waits_for = d.waits_for,
+      failure = case when d.state = 'failed' then coalesce(d.failure, 'attempts_exhausted') end,
+      is_resuming = d.outcome in ('snooze', 'suspended', 'released'),
+      ended_at = case when d.state in ('done', 'failed') then _at end,
+      due_at = case when d.state in ('done', 'failed') then r.due_at else d.due_at end
+    from decided d
+    where r.id = d.id and r.token = d.token and r.state = 'running'
+    returning r.id, r.state
+  )
+  select count(*), array_agg(id) filter (where state not in ('done', 'failed')) into _count, _open from settled;
+
+  if exists (select from json_to_recordset(_items) i (memos json, tries json)
+      where i.memos is not null or i.tries is not null) then
+    perform holdfast._keep_leftovers(_items);
+  end if;
+
+  if _open is not null then
+    insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason,
+      error)
+    select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, i.outcome, r.recalled, r.reason, r.error
+    from holdfast.runs r join json_to_recordset(_items) i (id uuid, outcome text) on i.id = r.id
+    where r.id = any(_open);
+
+    -- Whatever satisfied the wait before the lock was taken is seen here; whatever comes later brings its own ticket.
+    update holdfast.runs r set state = 'waiting'
+    where r.id = any(_open) and r.state = 'suspended'
+      and (r.due_at <= _at or exists (
+        select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)));
+
+    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at)
+        order by r.priority desc, r.due_at, r.id) filter (where r.state = 'waiting'),
+      bool_or(r.state <> 'waiting' and r.due_at <= _at + interval '5 s')
+    into _tickets, _is_due_soon
+    from holdfast.runs r where r.id = any(_open);
+    perform holdfast._issue_tickets(_tickets);
+    if _is_due_soon then
+      perform holdfast._notify('due');
+    end if;
+  end if;
+
+  if _count < json_array_length(_items) then
+    return query
+    select i.n::integer, holdfast._lost_reason(i.id, i.token)
+    from rows from (json_to_recordset(_items) as (id uuid, token integer, outcome text))
+      with ordinality i (id, token, outcome, n)
+    where not exists (
+      select from holdfast.all_claims c
+      where c.run_id = i.id and c.token = i.token and c.worker_id = _worker and c.ended_at is not null
+        and (c.outcome = i.outcome or c.outcome = 'failed' and i.outcome = 'retry'));
+  end if;
+end
+$$;

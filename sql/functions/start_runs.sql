@@ -1,0 +1,95 @@
+-- Starts runs, each with its ticket if it is due. Items: id, workflow, key, group_key, priority, max_attempts, at,
+-- delay_ms, deadline_ms, dedupe_ms, metadata, input, input_types. Answers one row an item, n from 1: the run that the
+-- id or key names now, and whether it was made here.
+--
+-- It works at any isolation level and locks no run's row, so a caller's long transaction holds up nobody. Of a key it
+-- locks a row only if that key's run has ended, and decides in a later statement than the one that locked.
+create or replace function holdfast.start_runs(_items json)
+returns table (n integer, id uuid, is_created boolean, state text, is_same_workflow boolean, is_same_input boolean)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  _at timestamptz := holdfast._now();
+  _new uuid[];
+  _tickets holdfast_queue.job_spec[];
+  _is_due_soon boolean;
+begin
+  if exists (select from json_to_recordset(_items) i (key text) where i.key is not null) then
+    insert into holdfast.keys (workflow, key, run_id, dedupe)
+    select i.workflow, i.key, i.id, i.dedupe_ms * interval '1 ms'
+    from json_to_recordset(_items) i (id uuid, workflow text, key text, dedupe_ms double precision)
+    where i.key is not null and not exists (select from holdfast.runs r where r.id = i.id)
+    order by i.workflow, i.key
+    on conflict do nothing;
+
+    perform 1 from (
+      select from holdfast.keys k
+      join json_to_recordset(_items) i (id uuid, workflow text, key text) on k.workflow = i.workflow and k.key = i.key
+      left join holdfast.runs r on r.id = k.run_id
+      where k.run_id <> i.id and not exists (select from holdfast.runs own where own.id = i.id)
+        and (r.ended_at + k.dedupe <= _at or r.id is null)
+        and not exists (select from json_to_recordset(_items) own (id uuid) where own.id = k.run_id)
+      order by k.workflow, k.key
+      for update of k
+    ) freed;
+    if found then
+      update holdfast.keys k
+      set run_id = i.id, dedupe = i.dedupe_ms * interval '1 ms'
+      from (
+        select distinct on (x.workflow, x.key) x.*
+        from json_to_recordset(_items) x (id uuid, workflow text, key text, dedupe_ms double precision)
+        where x.key is not null and not exists (select from holdfast.runs own where own.id = x.id)
+        order by x.workflow, x.key, x.id
+      ) i
+      where k.workflow = i.workflow and k.key = i.key and k.run_id <> i.id
+        and not exists (select from json_to_recordset(_items) own (id uuid) where own.id = k.run_id)
+        and not exists (
+          select from holdfast.runs r where r.id = k.run_id and (r.ended_at is null or r.ended_at + k.dedupe > _at));
+    end if;
+  end if;
+
+  with items as (
+    select i.*, row_number() over (order by i.id desc) as back
+    from json_to_recordset(_items) i (id uuid, workflow text, key text, group_key text, priority smallint,
+      max_attempts smallint, at timestamptz, delay_ms double precision, deadline_ms double precision, metadata json,
+      input text, input_types text)
+  ), due as (
+    -- Runs started together are due a microsecond apart, by id, so that their order is exact in the queue too.
+    select *, coalesce(at, _at + delay_ms * interval '1 ms', _at - back * interval '1 us') as due_at from items
+  ), made as (
+    insert into holdfast.runs (id, workflow, state, priority, max_attempts, created_at, due_at, deadline_at, key,
+      group_key, metadata, input, input_types)
+    select i.id, i.workflow, case when i.due_at <= _at then 'waiting' else 'scheduled' end, i.priority,
+      i.max_attempts, _at, i.due_at, i.due_at + i.deadline_ms * interval '1 ms', i.key, i.group_key, i.metadata,
+      i.input::json, i.input_types
+    from due i
+    where i.key is null or exists (
+      select from holdfast.keys k where k.workflow = i.workflow and k.key = i.key and k.run_id = i.id)
+    order by i.id
+    on conflict do nothing
+    returning id, workflow, state, priority, due_at
+  )
+  select array_agg(id),
+    array_agg(holdfast._ticket(id, 0, workflow, priority, due_at) order by priority desc, due_at, id)
+      filter (where state = 'waiting'),
+    bool_or(state = 'scheduled' and due_at <= _at + interval '5 s')
+  into _new, _tickets, _is_due_soon
+  from made;
+
+  perform holdfast._issue_tickets(_tickets);
+  if _is_due_soon then
+    perform holdfast._notify('due');
+  end if;
+
+  return query
+  select i.n::integer, r.id, coalesce(r.id = i.id and r.id = any(_new), false), r.state, r.workflow = i.workflow,
+    r.input::text is not distinct from i.input
+  from rows from (json_to_recordset(_items) as (id uuid, workflow text, key text, input text))
+    with ordinality i (id, workflow, key, input, n)
+  left join holdfast.keys k on k.workflow = i.workflow and k.key = i.key
+  join lateral (
+    select r.id, r.state, r.workflow, r.input from holdfast.runs r where r.id in (i.id, k.run_id)
+    order by r.id = i.id desc limit 1
+  ) r on true;
+end
+$$;

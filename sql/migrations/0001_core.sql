@@ -1,0 +1,183 @@
+-- The core tables. A run's row is the truth; a ticket in the queue's own schema only says "look at run X".
+--
+-- Invariants, held by every function in sql/functions:
+--   1. `token` rises at every claim and at every end of one, so it is odd exactly while the run is running.
+--   2. Whoever writes for a claim first locks the run's row by (id, token). (id, token) is unique, so raising the
+--      token is a key update: `for key share` holds off a claim, a settle and a sweep, but not a renewal.
+--   3. Lock order: keys, then runs by (depth, id), then steps and signals, then the queue's rows.
+--   4. No index holds a lease's time or a progress value, so renewals never touch an index.
+
+create table holdfast.definitions (
+  workflow text not null,
+  fingerprint text not null,
+  policy json not null,
+  first_seen_at timestamptz not null,
+  primary key (workflow, fingerprint)
+);
+
+create table holdfast.workers (
+  id uuid primary key,
+  name text not null,
+  workflows text[] not null,
+  slots integer not null,
+  lease interval not null,
+  -- Whose locks in the queue are unlocked when this worker is found dead.
+  pool_ids text[] not null,
+  -- The server start under which this worker holds its session locks; null while it holds none.
+  postmaster_started_at timestamptz,
+  started_at timestamptz not null,
+  seen_at timestamptz not null,
+  suspected_at timestamptz,
+  ended_at timestamptz,
+  ended_as text constraint workers_ended_as_check check (ended_as in ('stopped', 'dead'))
+);
+
+create index workers_alive on holdfast.workers (id) where ended_at is null;
+
+create table holdfast.runs (
+  id uuid primary key,
+  token integer not null default 0,
+  workflow text not null,
+  state text not null constraint runs_state_check
+    check (state in ('scheduled', 'waiting', 'running', 'suspended', 'done', 'failed', 'cancelled')),
+  depth smallint not null default 0,
+  priority smallint not null,
+  attempt smallint not null default 0,
+  max_attempts smallint not null,
+  -- The next claim goes on with an attempt that was already counted.
+  is_resuming boolean not null default false,
+  created_at timestamptz not null,
+  due_at timestamptz,
+  deadline_at timestamptz,
+  claimed_at timestamptz,
+  lease_until timestamptz,
+  ended_at timestamptz,
+  worker_id uuid,
+  recalled integer,
+  key text,
+  group_key text,
+  failure text constraint runs_failure_check check (failure in
+    ('rejected', 'attempts_exhausted', 'lease_expired', 'timeout', 'deadline', 'invalid', 'admin')),
+  reason text,
+  waits_for text[],
+  metadata json,
+  input json,
+  input_types text,
+  output json,
+  output_types text,
+  error json,
+  constraint runs_fence unique (id, token),
+  constraint runs_failure_when_failed check ((failure is not null) = (state = 'failed')),
+  constraint runs_token_odd_when_running check ((token % 2 = 1) = (state = 'running'))
+) with (fillfactor = 70);
+
+
+create index runs_due on holdfast.runs (due_at) where state in ('scheduled', 'suspended') and due_at is not null;
+create index runs_waiting on holdfast.runs (id) where state = 'waiting';
+create index runs_running on holdfast.runs (worker_id) where state = 'running';
+create index runs_failed on holdfast.runs (ended_at) where state = 'failed';
+create index runs_deadline on holdfast.runs (deadline_at)
+  where deadline_at is not null and state in ('scheduled', 'waiting', 'suspended');
+
+-- A key names one run of a workflow. Whether it is free again follows from that run: ended, and `dedupe` ago.
+create table holdfast.keys (
+  workflow text not null,
+  key text not null,
+  run_id uuid not null,
+  dedupe interval not null,
+  primary key (workflow, key)
+);
+
+-- Memos: a run's kept outcomes, write-once. `seq` is the order in which outcomes were made and are handed out again.
+create table holdfast.steps (
+  run_id uuid not null,
+  key text not null,
+  kind text not null constraint steps_kind_check check (kind in ('answer', 'failure')),
+  seq integer not null,
+  ordinal integer not null,
+  attempt smallint not null,
+  token integer not null,
+  tries smallint not null,
+  kept_at timestamptz not null,
+  duration interval,
+  value json not null,
+  types text,
+  args text,
+  primary key (run_id, key)
+);
+
+-- What is known of a step that has no kept answer: how often it was tried, its last error, and when it is due again.
+create table holdfast.tries (
+  run_id uuid not null,
+  key text not null,
+  attempt smallint not null,
+  tries smallint not null,
+  failed_at timestamptz not null,
+  retry_at timestamptz,
+  error json not null,
+  primary key (run_id, key)
+);
+
+-- The end of every claim that was not the end of its run. The last claim lives in the run's own row.
+create table holdfast.claims (
+  run_id uuid not null,
+  token integer not null,
+  attempt smallint not null,
+  worker_id uuid,
+  began_at timestamptz not null,
+  ended_at timestamptz not null,
+  outcome text not null constraint claims_outcome_check
+    check (outcome in ('retry', 'snooze', 'suspended', 'released', 'lease_lost', 'failed', 'cancelled')),
+  recalled integer,
+  reason text,
+  error json,
+  primary key (run_id, token)
+);
+
+create table holdfast.signals (
+  run_id uuid not null,
+  id uuid not null,
+  name text not null,
+  arrival bigint not null generated always as identity,
+  sent_at timestamptz not null,
+  payload json,
+  types text,
+  primary key (run_id, id)
+);
+
+create table holdfast.progress (
+  run_id uuid primary key,
+  token integer not null,
+  at timestamptz not null,
+  value json not null,
+  types text
+) with (fillfactor = 50);
+
+-- Where a pass that walks a table in pieces goes on; its row's lock lets one sweeper walk at a time.
+create table holdfast.cursors (
+  name text primary key,
+  position uuid not null
+);
+
+insert into holdfast.cursors (name, position) values ('tickets', '00000000-0000-0000-0000-000000000000');
+
+create view holdfast.all_claims as
+  select run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error
+  from holdfast.claims
+  union all
+  select r.id, case when r.state = 'running' then r.token else r.token - 1 end, r.attempt, r.worker_id, r.claimed_at,
+    r.ended_at, case when r.state = 'running' then null else r.state end, r.recalled, r.reason, r.error
+  from holdfast.runs r
+  where r.claimed_at is not null
+    and (r.state = 'running' or r.ended_at is not null and not exists (
+      select from holdfast.claims c where c.run_id = r.id and c.token = r.token - 1));
+
+-- A run as the client and the command line show it.
+create view holdfast.run_views as
+  select r.id, r.workflow, r.key, r.group_key, r.state, r.attempt, r.max_attempts, r.priority, r.created_at, r.due_at,
+    r.claimed_at, r.lease_until, r.ended_at, r.worker_id, r.failure, r.reason, r.metadata::text, r.input::text,
+    r.input_types, r.output::text, r.output_types, p.value::text as progress, p.types as progress_types,
+    coalesce(r.error, (
+      select c.error from holdfast.claims c where c.run_id = r.id and c.error is not null order by c.token desc limit 1
+    ))::text as error
+  from holdfast.runs r left join holdfast.progress p on p.run_id = r.id;

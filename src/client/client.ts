@@ -1,0 +1,245 @@
+import { cancelRun, findRun, listRuns, retryRun } from '../db/calls.ts'
+import type { Database } from '../db/database.ts'
+import { recordDefinitions } from '../db/record-definitions.ts'
+import { isWorkflow } from '../define/define-workflow.ts'
+import type { StartArgs, StartOptions } from '../define/start-options.ts'
+import type { Clock } from '../model/clock.ts'
+import { parseDuration } from '../model/duration.ts'
+import {
+  ArgumentError,
+  ClosedError,
+  InvalidStateError,
+  KeyTakenError,
+  NotFoundError,
+  ResultTimeoutError,
+  RunCancelledError,
+  RunFailedError,
+} from '../model/errors.ts'
+import { isUuid } from '../model/id.ts'
+import type { Duration } from '../model/policy.ts'
+import { isFinal, states, type State } from '../model/state.ts'
+import { storableText } from '../model/storable.ts'
+import type { Workflow } from '../model/workflow.ts'
+import { toRunView, type RunView } from './run-view.ts'
+import { Starter, type RunRef, type Started } from './starter.ts'
+
+/** Names a run: its id, what `start` returned, or a workflow and key. */
+export type Which<O = unknown> =
+  | string
+  | RunRef<O>
+  // oxlint-disable-next-line typescript/no-explicit-any -- a workflow of any input
+  | { readonly workflow: Workflow<any, any, O> | string; readonly key: string }
+
+export interface ListFilter {
+  workflow?: string | undefined
+  state?: State | undefined
+  /** Default 50, at most 1000. */
+  limit?: number | undefined
+}
+
+export interface ResultOptions {
+  abortSignal?: AbortSignal | undefined
+  /** How long to wait for the run's end. Default: for ever. */
+  timeout?: Duration | undefined
+}
+
+export interface ClientCoreOptions {
+  readonly database: Database
+  readonly clock: Clock
+  /** Sees that the schema is there. Runs once, before the first call that needs it. */
+  readonly prepare: () => Promise<void>
+}
+
+const firstPollMs = 5
+const longestPollMs = 250
+const mostListed = 1_000
+
+/** Starts runs and asks about them. It needs no worker in its process. */
+export class Client {
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #prepare: () => Promise<void>
+  readonly #starter: Starter
+  readonly #recorded = new Map<string, Promise<void>>()
+  #prepared: Promise<void> | undefined
+  #isClosed = false
+
+  constructor({ database, clock, prepare }: ClientCoreOptions) {
+    this.#database = database
+    this.#clock = clock
+    this.#prepare = prepare
+    this.#starter = new Starter(database, clock)
+  }
+
+  /** The database of a client that a worker is to share. */
+  static databaseOf(client: Client): Database {
+    return client.#database
+  }
+
+  /**
+   * Starts a run. When it returns, the run survives the death of every process. With `tx` it exists if and only if that
+   * transaction commits.
+   *
+   * @throws InvalidInputError, UnserializableError, PayloadTooLargeError, ArgumentError: nothing was written.
+   * @throws KeyReusedError if the key names a run with another input.
+   */
+  async start<I, O>(workflow: Workflow<I, never, O>, ...[input, options]: StartArgs<I, StartOptions>): Promise<Started<O>> {
+    if (!isWorkflow(workflow)) {
+      throw new ArgumentError('start was given something else than a workflow.', {
+        field: 'workflow',
+        remedy: 'Pass what defineWorkflow returned.',
+      })
+    }
+    this.#requireOpen()
+    const started = await this.#starter.start(workflow, input, options, () => this.#record(workflow))
+    return started as Started<O>
+  }
+
+  /** The run as it is now; undefined if there is none. */
+  async get(run: Which): Promise<RunView | undefined> {
+    await this.#ready()
+    const json = await findRun(this.#database, readWhich(run))
+    return json === undefined ? undefined : toRunView(json)
+  }
+
+  /** Runs, newest first. */
+  async list(filter: ListFilter = {}): Promise<RunView[]> {
+    const { workflow, state, limit = 50 } = filter
+    if (state !== undefined && !states.includes(state)) {
+      throw new ArgumentError(`There is no state ${JSON.stringify(state)}.`, {
+        field: 'state',
+        remedy: `States are ${states.join(', ')}.`,
+      })
+    }
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > mostListed) {
+      throw new ArgumentError('limit is out of range.', { field: 'limit', remedy: `Give 1 to ${mostListed}.` })
+    }
+    await this.#ready()
+    return (await listRuns(this.#database, { workflow, state, limit })).map(toRunView)
+  }
+
+  /**
+   * Waits for the run's end and answers its output.
+   *
+   * @throws RunFailedError with `failure` and the last error as `cause`; RunCancelledError; NotFoundError;
+   *   ResultTimeoutError past `timeout`.
+   */
+  async result<O>(run: Which<O>, options: ResultOptions = {}): Promise<O> {
+    const { abortSignal } = options
+    const limitMs = options.timeout === undefined ? Infinity : parseDuration(options.timeout, 'timeout')
+    const beganAt = this.#clock.monotonic()
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(longestPollMs, pollMs * 1.5)) {
+      abortSignal?.throwIfAborted()
+      const view = await this.#require(run)
+      if (isFinal(view.state)) return outputOf(view) as O
+      const leftMs = limitMs - (this.#clock.monotonic() - beganAt)
+      if (leftMs <= 0) {
+        throw new ResultTimeoutError(`Run ${view.id} is ${view.state} after ${options.timeout}. It goes on.`)
+      }
+      await this.#clock.sleep(Math.min(pollMs, leftMs), abortSignal)
+      this.#requireOpen()
+    }
+  }
+
+  /** Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. */
+  async cancel(run: Which, options: { reason?: string | undefined } = {}): Promise<RunView> {
+    const { id } = await this.#require(run)
+    const reason = options.reason === undefined ? undefined : storableText(String(options.reason), 8_192)
+    await cancelRun(this.#database, id, reason)
+    return await this.#require(id)
+  }
+
+  /**
+   * Brings a failed or cancelled run back, with a new series of attempts. Kept answers stay; failures the handler went
+   * past are dropped, so those steps run again.
+   *
+   * @throws KeyTakenError if another run has its key now; InvalidStateError if it has not failed nor been cancelled.
+   */
+  async retry(run: Which): Promise<RunView> {
+    const { id, state, key } = await this.#require(run)
+    const outcome = await retryRun(this.#database, id)
+    if (outcome === 'key_taken') {
+      throw new KeyTakenError(`The key ${JSON.stringify(key)} names another run now.`, {
+        field: 'key',
+        remedy: 'Start a new run, or wait for that one to end.',
+      })
+    }
+    if (outcome !== 'retried') {
+      throw new InvalidStateError(`Run ${id} is ${state}.`, {
+        field: 'run',
+        remedy: 'Only failed and cancelled runs can be retried.',
+      })
+    }
+    return await this.#require(id)
+  }
+
+  /** Ends the client's own connections. A pool given to it stays open. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#database.close()
+  }
+
+  async #require(run: Which): Promise<RunView> {
+    const view = await this.get(run)
+    if (view) return view
+    throw new NotFoundError(`There is no run ${typeof run === 'string' ? run : JSON.stringify(readWhich(run))}.`, {
+      field: 'run',
+      remedy: 'It may have been removed after its time, or be in another schema or database.',
+    })
+  }
+
+  async #record(workflow: Workflow): Promise<void> {
+    await this.#ready()
+    await once(this.#recorded, workflow.definition.fingerprint + workflow.name, () =>
+      recordDefinitions(this.#database, [workflow]),
+    )
+  }
+
+  async #ready(): Promise<void> {
+    this.#requireOpen()
+    this.#prepared ??= this.#prepare()
+    try {
+      await this.#prepared
+    } catch (error) {
+      this.#prepared = undefined
+      throw error
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new ClosedError('The client was closed.', { remedy: 'Create a new one.' })
+  }
+}
+
+/** Runs `work` once a key for as long as it succeeds; a failure lets the next caller try again. */
+async function once(done: Map<string, Promise<void>>, key: string, work: () => Promise<void>): Promise<void> {
+  const promise = done.get(key) ?? work()
+  done.set(key, promise)
+  try {
+    await promise
+  } catch (error) {
+    done.delete(key)
+    throw error
+  }
+}
+
+function outputOf(view: RunView): unknown {
+  if (view.state === 'done') return view.output
+  const { id, reason, lastError: cause } = view
+  const because = reason === undefined ? '' : `: ${reason}`
+  if (view.state === 'cancelled') throw new RunCancelledError(`Run ${id} was cancelled${because}.`, id)
+  const failure = view.failure ?? 'rejected'
+  throw new RunFailedError(`Run ${id} of "${view.workflow}" failed (${failure})${because}`, failure, id, { cause })
+}
+
+function readWhich(run: Which): { id?: string; workflow?: string; key?: string } {
+  if (typeof run === 'object' && run !== null && 'key' in run) {
+    return { workflow: typeof run.workflow === 'string' ? run.workflow : run.workflow.name, key: run.key }
+  }
+  const id: unknown = typeof run === 'object' && run !== null ? run.id : run
+  if (isUuid(id)) return { id }
+  throw new ArgumentError(`A run is named by its id, not by ${JSON.stringify(id) ?? typeof id}.`, {
+    field: 'run',
+    remedy: 'Pass a UUID, what start returned, or { workflow, key }.',
+  })
+}

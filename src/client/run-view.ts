@@ -1,0 +1,97 @@
+import { decode } from '../model/codec.ts'
+import type { FailureCause } from '../model/errors.ts'
+import { reviveError, type StoredError } from '../model/stored-error.ts'
+import type { State } from '../model/state.ts'
+
+/** A run as `get` shows it. Instants are the database's. */
+export interface RunView {
+  readonly id: string
+  readonly workflow: string
+  readonly key: string | undefined
+  readonly group: string | undefined
+  readonly state: State
+  /** 0 before the first claim. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly priority: number
+  readonly metadata: Readonly<Record<string, string>>
+  readonly input: unknown
+  /** What the handler returned, once the run is done. */
+  readonly output: unknown
+  /** What the handler last gave to `run.progress`. */
+  readonly progress: unknown
+  /** Why it failed for good. */
+  readonly failure: FailureCause | undefined
+  /** What was said with its last directive, failure or cancel. */
+  readonly reason: string | undefined
+  readonly lastError: Error | undefined
+  readonly createdAt: Date
+  readonly dueAt: Date | undefined
+  /** When its last claim began. */
+  readonly claimedAt: Date | undefined
+  readonly leaseUntil: Date | undefined
+  readonly endedAt: Date | undefined
+  readonly workerId: string | undefined
+}
+
+interface RunRow {
+  readonly id: string
+  readonly workflow: string
+  readonly key: string | null
+  readonly group_key: string | null
+  readonly state: State
+  readonly attempt: number
+  readonly max_attempts: number
+  readonly priority: number
+  readonly created_at: string
+  readonly due_at: string | null
+  readonly claimed_at: string | null
+  readonly lease_until: string | null
+  readonly ended_at: string | null
+  readonly worker_id: string | null
+  readonly failure: FailureCause | null
+  readonly reason: string | null
+  readonly metadata: string | null
+  readonly input: string | null
+  readonly input_types: string | null
+  readonly output: string | null
+  readonly output_types: string | null
+  readonly progress: string | null
+  readonly progress_types: string | null
+  readonly error: string | null
+}
+
+export function toRunView(json: string): RunView {
+  const row = JSON.parse(json) as RunRow
+  return {
+    id: row.id,
+    workflow: row.workflow,
+    key: row.key ?? undefined,
+    group: row.group_key ?? undefined,
+    state: row.state,
+    attempt: row.attempt,
+    maxAttempts: row.max_attempts,
+    priority: row.priority,
+    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
+    input: toValue(row.input, row.input_types),
+    output: toValue(row.output, row.output_types),
+    progress: toValue(row.progress, row.progress_types),
+    failure: row.failure ?? undefined,
+    reason: row.reason ?? undefined,
+    lastError: row.error === null ? undefined : reviveError(JSON.parse(row.error) as StoredError),
+    createdAt: new Date(row.created_at),
+    dueAt: toDate(row.due_at),
+    claimedAt: toDate(row.claimed_at),
+    leaseUntil: toDate(row.lease_until),
+    endedAt: toDate(row.ended_at),
+    workerId: row.worker_id ?? undefined,
+  }
+}
+
+function toValue(json: string | null, types: string | null): unknown {
+  return json === null ? undefined : decode(json, types)
+}
+
+function toDate(text: string | null): Date | undefined {
+  return text === null ? undefined : new Date(text)
+}

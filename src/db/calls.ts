@@ -1,0 +1,232 @@
+import type { Claim } from '../model/claim.ts'
+import type { LeaseLostReason } from '../model/errors.ts'
+import type { Memo, MemoKind, NewMemo, PendingTry, StoredOutcome } from '../model/journal.ts'
+import type { Queryable } from '../model/run.ts'
+import type { State } from '../model/state.ts'
+import type { Database } from './database.ts'
+
+/** One typed call for each SQL function. Names and meaning are those of sql/functions. */
+
+export interface StartItem {
+  readonly id: string
+  readonly workflow: string
+  readonly key: string | undefined
+  readonly group_key: string | undefined
+  readonly priority: number
+  readonly max_attempts: number
+  readonly at: string | undefined
+  readonly delay_ms: number | undefined
+  readonly deadline_ms: number | undefined
+  readonly dedupe_ms: number
+  readonly metadata: Readonly<Record<string, string>> | undefined
+  readonly input: string
+  readonly input_types: string | null
+}
+
+export interface StartRow {
+  readonly n: number
+  readonly id: string
+  readonly is_created: boolean
+  readonly state: State
+  readonly is_same_workflow: boolean
+  readonly is_same_input: boolean
+}
+
+export async function startRuns(
+  database: Database,
+  items: readonly StartItem[],
+  on?: Queryable,
+): Promise<readonly StartRow[]> {
+  const values = [JSON.stringify(items)]
+  const rows = on
+    ? await database.callOn<StartRow>(on, 'start_runs', values)
+    : await database.call<StartRow>('start_runs', values)
+  return rows.toSorted((a, b) => a.n - b.n)
+}
+
+interface ClaimRow {
+  readonly id: string
+  readonly token: number
+  readonly workflow: string
+  readonly key: string | null
+  readonly group_key: string | null
+  readonly attempt: number
+  readonly max_attempts: number
+  readonly deadline_ms: number | null
+  readonly metadata: string | null
+  readonly input: string | null
+  readonly input_types: string | null
+  readonly memos: string | null
+  readonly tries: string | null
+}
+
+/** `isRepeated`: the reply to the same claim was lost, so what this worker already has of it is its own. */
+export async function claimRuns(
+  database: Database,
+  workerId: string,
+  items: readonly { id: string; lease_ms: number }[],
+  isRepeated: boolean,
+): Promise<Claim[]> {
+  const rows = await database.call<ClaimRow>('claim_runs', [workerId, JSON.stringify(items), isRepeated])
+  return rows.map((row) => ({
+    id: row.id,
+    token: row.token,
+    workflow: row.workflow,
+    key: row.key ?? undefined,
+    group: row.group_key ?? undefined,
+    attempt: row.attempt,
+    maxAttempts: row.max_attempts,
+    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
+    deadlineMs: row.deadline_ms ?? undefined,
+    input: { json: row.input ?? 'null', types: row.input_types },
+    memos: row.memos === null ? [] : (JSON.parse(row.memos) as Memo[]),
+    tries: row.tries === null ? [] : (JSON.parse(row.tries) as PendingTry[]),
+  }))
+}
+
+export interface KeepItem extends NewMemo {
+  readonly id: string
+  readonly token: number
+  /** A memo that is there already was not made by this call, even if it looks the same. */
+  readonly isOnce?: boolean
+}
+
+export interface KeepProblem {
+  readonly n: number
+  readonly lost: LeaseLostReason | null
+  readonly kind: MemoKind | null
+  readonly value: string | null
+  readonly types: string | null
+}
+
+export async function keepSteps(
+  database: Database,
+  items: readonly KeepItem[],
+  on?: Queryable,
+): Promise<readonly KeepProblem[]> {
+  const values = [JSON.stringify(items.map(toKeepRow))]
+  return on
+    ? await database.callOn<KeepProblem>(on, 'keep_steps', values)
+    : await database.call<KeepProblem>('keep_steps', values)
+}
+
+function toKeepRow({ durationMs, isOnce, ...item }: KeepItem): object {
+  return { ...item, duration_ms: durationMs, is_once: isOnce }
+}
+
+export function toStored(problem: KeepProblem): StoredOutcome {
+  return { kind: problem.kind ?? 'answer', value: problem.value ?? 'null', types: problem.types }
+}
+
+export interface SettleItem {
+  readonly id: string
+  readonly token: number
+  readonly outcome: string
+  readonly delay_ms?: number | undefined
+  readonly output?: string | undefined
+  readonly output_types?: string | null | undefined
+  readonly failure?: string | undefined
+  readonly reason?: string | undefined
+  readonly error?: unknown
+  readonly recalled: number
+  readonly memos?: readonly object[] | undefined
+  readonly tries?: readonly object[] | undefined
+}
+
+export async function settleRuns(
+  database: Database,
+  workerId: string,
+  items: readonly SettleItem[],
+): Promise<readonly { n: number; lost: LeaseLostReason }[]> {
+  return await database.call('settle_runs', [workerId, JSON.stringify(items)])
+}
+
+export interface LeaseItem {
+  readonly id: string
+  readonly token: number
+  readonly lease_ms: number
+}
+
+export interface LeaseProblem {
+  readonly id: string
+  readonly token: number
+  readonly problem: LeaseLostReason | 'skipped'
+}
+
+export async function keepProgress(
+  database: Database,
+  items: readonly { id: string; token: number; value: string; types: string | null }[],
+): Promise<void> {
+  await database.call('keep_progress', [JSON.stringify(items)])
+}
+
+export interface DefinitionItem {
+  readonly workflow: string
+  readonly fingerprint: string
+  readonly policy: object
+}
+
+export async function seeDefinitions(database: Database, items: readonly DefinitionItem[]): Promise<void> {
+  await database.call('see_definitions', [JSON.stringify(items)])
+}
+
+export async function returnTickets(database: Database, ids: readonly string[]): Promise<void> {
+  await database.call('return_tickets', [ids])
+}
+
+export async function promoteDue(
+  database: Database,
+  limit: number,
+): Promise<{ promoted: number; next_ms: number | null }> {
+  const [row] = await database.call<{ promoted: number; next_ms: number | null }>('promote_due', [limit])
+  return row ?? { promoted: 0, next_ms: null }
+}
+
+export async function buryWorkers(database: Database, self: string): Promise<{ dead: number; suspected: number }> {
+  const [row] = await database.call<{ dead: number; suspected: number }>('bury_workers', [self])
+  return row ?? { dead: 0, suspected: 0 }
+}
+
+/** The sweep's passes that take a limit and answer how many rows they changed. */
+export type SweepPass = 'end_leases' | 'fail_overdue' | 'reissue_tickets'
+
+export async function sweepPass(database: Database, pass: SweepPass, limit: number): Promise<number> {
+  const [row] = await database.call<Record<string, number>>(pass, [limit])
+  return row?.[pass] ?? 0
+}
+
+export async function findRun(
+  database: Database,
+  which: { id?: string | undefined; workflow?: string | undefined; key?: string | undefined },
+): Promise<string | undefined> {
+  const [row] = await database.call<{ run: string }>('find_run', [
+    which.id ?? null,
+    which.workflow ?? null,
+    which.key ?? null,
+  ])
+  return row?.run
+}
+
+export async function listRuns(
+  database: Database,
+  filter: { workflow: string | undefined; state: State | undefined; limit: number },
+): Promise<string[]> {
+  const rows = await database.call<{ run: string }>('list_runs', [
+    filter.workflow ?? null,
+    filter.state ?? null,
+    filter.limit,
+  ])
+  return rows.map((row) => row.run)
+}
+
+export async function cancelRun(database: Database, id: string, reason: string | undefined): Promise<boolean> {
+  const [row] = await database.call<{ is_cancelled: boolean }>('cancel_runs', [[id], reason ?? null])
+  return row !== undefined
+}
+
+export type RetryResult = 'retried' | 'key_taken' | 'not_ended'
+
+export async function retryRun(database: Database, id: string): Promise<RetryResult | undefined> {
+  const [row] = await database.call<{ outcome: RetryResult }>('retry_runs', [[id]])
+  return row?.outcome
+}

@@ -1,0 +1,86 @@
+import {
+  DatabaseIsolationError,
+  DatabasePermissionError,
+  DatabaseUnreachableError,
+  HoldfastError,
+  SchemaMissingError,
+} from '../model/errors.ts'
+
+const lostCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P05',
+  '25006',
+])
+
+const lostMessages = /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)/
+
+/** Whether the server went away, is starting, or is a read-only standby: what was asked may or may not have happened. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isConnectionLoss)
+  const code = codeOf(error)
+  return (
+    (code !== undefined && (lostCodes.has(code) || code.startsWith('08'))) ||
+    (error instanceof Error && lostMessages.test(error.message))
+  )
+}
+
+/** Whether Postgres undid the transaction and asks for it again: serialization failure or dead lock. */
+export function isSerializationFailure(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === '40001' || code === '40P01'
+}
+
+/** Whether one item of a batch can be to blame: bad data, a broken constraint, a limit, or a lock not had in time. */
+export function isItemFault(error: unknown): boolean {
+  const code = codeOf(error) ?? ''
+  return /^(22|23|54)/.test(code) || code === '55P03'
+}
+
+export function codeOf(error: unknown): string | undefined {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+/** What a user is told when the database refuses. Anything unknown passes as it is. */
+export function explain(error: unknown): unknown {
+  if (error instanceof HoldfastError) return error
+  const code = codeOf(error)
+  const said = error instanceof Error ? error.message || code || error.name : String(error)
+  if (code === 'ENOTFOUND' || code === '28P01' || code === '28000' || code === '3D000' || isConnectionLoss(error)) {
+    return new DatabaseUnreachableError(`The database cannot be used: ${said}.`, {
+      field: 'connectionString',
+      remedy: 'Check DATABASE_URL or connectionString: host, port, database, user and password.',
+      cause: error,
+    })
+  }
+  if (code === '42501') {
+    return new DatabasePermissionError(`The database user may not do that: ${said}.`, {
+      field: 'connectionString',
+      remedy: 'Run `workflow migrate` as a user who may create schemas, and grant this user the use of them.',
+      cause: error,
+    })
+  }
+  if (code === '3F000' || code === '42P01' || code === '42883') {
+    return new SchemaMissingError(`Holdfast's schema is not complete: ${said}.`, {
+      field: 'schema',
+      remedy: 'Run `workflow migrate`.',
+      cause: error,
+    })
+  }
+  if (code === 'WF001') {
+    return new DatabaseIsolationError(said, {
+      remedy: 'Call it outside a transaction, or in one at read committed.',
+      cause: error,
+    })
+  }
+  return error
+}

@@ -1,0 +1,178 @@
+import pg from 'pg'
+import type { Clock } from '../model/clock.ts'
+import { ClosedError, ConfigError } from '../model/errors.ts'
+import type { Queryable } from '../model/run.ts'
+import { explain, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
+import { schemaNames, type SchemaNames } from './schema-names.ts'
+
+/**
+ * Where SQL functions are called. Its own sessions are set up once, when they connect. A pool that belongs to the
+ * caller is left as it is: there, each call is wrapped in a transaction with local settings instead.
+ *
+ * Invariant: every call runs at `read committed` with a lock time-out, whatever the database's defaults are.
+ */
+
+export interface DatabaseOptions {
+  readonly connectionString?: string | undefined
+  /** The caller's own pool. It is neither set up nor ended here. */
+  readonly pool?: pg.Pool | undefined
+  readonly schema?: string | undefined
+  /** Sessions of our own pool. Default 10. */
+  readonly size?: number | undefined
+  readonly applicationName?: string | undefined
+  readonly clock: Clock
+}
+
+/** How long a call may wait for a lock before its batch is split and tried again. */
+const lockTimeout = '250ms'
+const statementTimeout = '60s'
+
+const settings: Readonly<Record<string, string>> = {
+  default_transaction_isolation: 'read committed',
+  default_transaction_read_only: 'off',
+  statement_timeout: statementTimeout,
+  lock_timeout: lockTimeout,
+  idle_in_transaction_session_timeout: '0',
+  jit: 'off',
+}
+
+export const sessionSetup: string = Object.entries(settings)
+  .map(([name, value]) => `set ${name} = '${value}'`)
+  .join(';')
+
+const wrapped =
+  `begin isolation level read committed read write; set local lock_timeout = '${lockTimeout}'; ` +
+  `set local statement_timeout = '${statementTimeout}'`
+
+export class Database {
+  readonly names: SchemaNames
+  readonly pool: pg.Pool
+  readonly isOwn: boolean
+  readonly connectionConfig: pg.ClientConfig
+  readonly #clock: Clock
+  #isClosed = false
+
+  constructor(options: DatabaseOptions) {
+    const { connectionString, pool, schema, size = 10, applicationName = 'holdfast', clock } = options
+    this.names = schemaNames(schema)
+    this.#clock = clock
+    this.isOwn = pool === undefined
+    // The pool keeps its password out of a copy.
+    this.connectionConfig = pool ? { ...pool.options, password: pool.options.password } : readConnectionString(connectionString, applicationName)
+    this.pool = pool ?? sessionPool(this.connectionConfig, size)
+  }
+
+  get size(): number {
+    return this.pool.options.max ?? 10
+  }
+
+  /** Calls a SQL function; dead locks and serialization failures are tried again here. */
+  async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return this.isOwn ? await this.callOn<Row>(this.pool, fn, values, true) : await this.#callWrapped<Row>(fn, values)
+      } catch (error) {
+        if (!isSerializationFailure(error) || tries >= 10) throw this.#explained(error)
+        await this.#clock.sleep(this.#clock.random() * 20 * tries)
+      }
+    }
+  }
+
+  /** Calls a SQL function on a connection of the caller's, in whatever transaction that is in. */
+  async callOn<Row>(on: Queryable, fn: string, values: readonly unknown[], isPrepared = false): Promise<Row[]> {
+    const text = this.#textOf(fn, values.length)
+    if (!isPrepared) return (await on.query(text, [...values])).rows as Row[]
+    const query = { name: `${fn} ${this.names.schema}`.slice(0, 60), text, values: [...values], types: plainTypes }
+    return (await (on as pg.Pool).query(query)).rows as Row[]
+  }
+
+  /** Runs SQL of ours that is no function call, on any session. `holdfast.` names are put in. */
+  async withSession<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect().catch((error: unknown) => {
+      throw this.#explained(error)
+    })
+    let failure: unknown
+    try {
+      return await work(client)
+    } catch (error) {
+      failure = error
+      throw error
+    } finally {
+      // A session in an unknown state must not be used again.
+      client.release(failure !== undefined && isConnectionLoss(failure))
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (this.isOwn) await this.pool.end()
+  }
+
+  async #callWrapped<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
+    return await this.withSession(async (client) => {
+      await client.query(wrapped)
+      try {
+        const rows = await this.callOn<Row>(client, fn, values)
+        await client.query('commit')
+        return rows
+      } catch (error) {
+        if (!isConnectionLoss(error)) await client.query('rollback')
+        throw error
+      }
+    })
+  }
+
+  #textOf(fn: string, arity: number): string {
+    const parameters = Array.from({ length: arity }, (_, index) => `$${index + 1}`).join(', ')
+    return `select * from ${this.names.quoted}.${fn}(${parameters})`
+  }
+
+  #explained(error: unknown): unknown {
+    if (this.#isClosed) return new ClosedError('The connection was closed.', { cause: error })
+    return explain(error)
+  }
+}
+
+function readConnectionString(connectionString: string | undefined, applicationName: string): pg.ClientConfig {
+  if (connectionString === undefined || connectionString === '') {
+    throw new ConfigError('No database was given.', {
+      field: 'connectionString',
+      remedy: 'Pass connectionString or pool, or set DATABASE_URL.',
+    })
+  }
+  try {
+    // Reading it here makes a malformed one a typed error before the first query.
+    void new pg.Client({ connectionString })
+  } catch (error) {
+    throw new ConfigError('The connection string cannot be read.', {
+      field: 'connectionString',
+      remedy: 'It looks like postgres://user:password@host:5432/database.',
+      cause: error,
+    })
+  }
+  return { connectionString, application_name: applicationName, keepAlive: true }
+}
+
+/** A pool of sessions set up as ours. */
+export function sessionPool(config: pg.ClientConfig, size: number): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    max: size,
+    connectionTimeoutMillis: 10_000,
+    onConnect: async (client) => void (await client.query(sessionSetup)),
+  })
+  // An idle session that is cut off is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => void client.on('error', () => undefined))
+  return pool
+}
+
+const numberTypes = new Set([20, 21, 23, 700, 701])
+const boolType = 16
+
+/** Parsers of our own: an application may have changed pg's global ones. */
+export const plainTypes: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number) => (text: string) =>
+    text === null ? null : numberTypes.has(oid) ? Number(text) : oid === boolType ? text === 't' : text,
+} as pg.CustomTypesConfig

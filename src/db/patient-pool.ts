@@ -1,0 +1,77 @@
+import { EventEmitter } from 'node:events'
+import type pg from 'pg'
+import type { Clock } from '../model/clock.ts'
+import { ClosedError } from '../model/errors.ts'
+import { sessionPool } from './database.ts'
+import { patiently } from './patience.ts'
+
+/**
+ * The pool the queue runs on. The queue gives up at the first query that meets a stopped database; this pool waits for
+ * the server instead, and sends a query that met connection loss again on a new connection.
+ *
+ * That is sound because every query the queue sends may run twice: a fetch whose reply was lost leaves tickets locked,
+ * which are re-issued; a completion repeated deletes nothing.
+ */
+
+export interface PatientPoolOptions {
+  readonly config: pg.ClientConfig
+  readonly size: number
+  readonly clock: Clock
+  readonly onLoss?: (error: unknown) => void
+}
+
+type ConnectCallback = (error: Error | undefined, client?: pg.PoolClient, release?: () => void) => void
+
+export class PatientPool extends EventEmitter {
+  readonly options: { readonly max: number }
+  readonly #pool: pg.Pool
+  readonly #clock: Clock
+  readonly #onLoss: ((error: unknown) => void) | undefined
+  readonly #closing = new AbortController()
+
+  constructor({ config, size, clock, onLoss }: PatientPoolOptions) {
+    super()
+    // The queue would warn that it is small; sessions are shared by batches, not one to a task.
+    this.options = { max: Infinity }
+    this.#pool = sessionPool(config, size)
+    this.#clock = clock
+    this.#onLoss = onLoss
+    // The queue looks for listeners before it trusts a pool; errors are handled in here.
+    this.on('error', () => undefined)
+    this.on('connect', () => undefined)
+  }
+
+  /** Typed as what the queue asks for: it uses connect, query, the events and `options.max`. */
+  asPool(): pg.Pool {
+    return this as unknown as pg.Pool
+  }
+
+  /** With a callback: a real session, for LISTEN. Without: a stand-in whose queries are patient. */
+  connect(callback?: ConnectCallback): Promise<unknown> | undefined {
+    if (callback === undefined) {
+      return Promise.resolve({
+        query: (query: unknown, values?: unknown) => this.query(query, values),
+        release: () => undefined,
+      })
+    }
+    this.#patiently(() => this.#pool.connect()).then(
+      (client) => callback(undefined, client, () => client.release(true)),
+      (error: unknown) => callback(error as Error),
+    )
+    return undefined
+  }
+
+  query(query: unknown, values?: unknown): Promise<pg.QueryResult> {
+    return this.#patiently(() => this.#pool.query(query as string, values as unknown[]))
+  }
+
+  async end(): Promise<void> {
+    this.#closing.abort()
+    await this.#pool.end()
+  }
+
+  #patiently<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing.signal.aborted) return Promise.reject(new ClosedError('The queue was closed.'))
+    return patiently({ clock: this.#clock, until: this.#closing.signal, onLoss: this.#onLoss }, work)
+  }
+}

@@ -1,0 +1,34 @@
+import { seeDefinitions } from './calls.ts'
+import type { Database } from './database.ts'
+import type { Workflow } from '../model/workflow.ts'
+
+/** Puts definitions on record, for starts from SQL, for limits and for whoever looks. */
+export async function recordDefinitions(database: Database, workflows: readonly Workflow[]): Promise<void> {
+  await seeDefinitions(
+    database,
+    workflows.map(({ name, definition }) => {
+      const { retry, limits, group, fingerprint } = definition
+      const { initialMs, factor, maxMs, jitter } = retry
+      return {
+        workflow: name,
+        fingerprint,
+        policy: {
+          retry: { initialMs, factor, maxMs, jitter },
+          maxAttempts: definition.maxAttempts,
+          timeoutMs: definition.timeoutMs,
+          deadlineMs: definition.deadlineMs,
+          leaseMs: definition.leaseMs,
+          maxLeaseMs: definition.maxLeaseMs,
+          priority: definition.priority,
+          keepMs: definition.keepMs,
+          keepDoneMs: definition.keepDoneMs,
+          dedupeMs: definition.dedupeMs,
+          maxWaiting: definition.maxWaiting,
+          maxSteps: definition.maxSteps,
+          hasGroup: group !== undefined,
+          limits,
+        },
+      }
+    }),
+  )
+}

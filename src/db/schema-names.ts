@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { ConfigError } from '../model/errors.ts'
+
+/** The names SQL is rendered with. `schema` and `queue` are raw, the quoted forms are safe to put into SQL. */
+export interface SchemaNames {
+  readonly schema: string
+  readonly queue: string
+  readonly quoted: string
+  readonly quotedQueue: string
+  readonly channel: string
+}
+
+export const defaultSchema = 'holdfast'
+
+const queueSuffix = '_queue'
+const longestName = 63 - queueSuffix.length
+
+export function schemaNames(schema: string = defaultSchema): SchemaNames {
+  const problem =
+    schema === ''
+      ? 'is empty'
+      : Buffer.byteLength(schema) > longestName
+        ? `is longer than ${longestName} bytes`
+        : schema.includes('\0')
+          ? 'holds U+0000'
+          : schema.startsWith('pg_')
+            ? 'begins with "pg_", which Postgres keeps for itself'
+            : undefined
+  if (problem) {
+    throw new ConfigError(`The schema name ${JSON.stringify(schema)} ${problem}.`, {
+      field: 'schema',
+      remedy: `Give a name such as "${defaultSchema}".`,
+    })
+  }
+  const queue = schema + queueSuffix
+  const digest = createHash('sha256').update(schema).digest('hex').slice(0, 16)
+  return {
+    schema,
+    queue,
+    quoted: quoteIdentifier(schema),
+    quotedQueue: quoteIdentifier(queue),
+    channel: schema === defaultSchema ? defaultSchema : `${defaultSchema}_${digest}`,
+  }
+}
+
+/** Puts the real schema names into SQL written with `holdfast.`, `holdfast_queue.` and `:channel`. */
+export function renderSql(sql: string, names: SchemaNames): string {
+  return sql
+    .replace(/\bholdfast_queue\./g, () => `${names.quotedQueue}.`)
+    .replace(/\bholdfast\./g, () => `${names.quoted}.`)
+    .replace(/:channel\b/g, () => quoteLiteral(names.channel))
+}
+
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+export function quoteLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

@@ -1,0 +1,106 @@
+import pg from 'pg'
+import type { Clock } from '../model/clock.ts'
+import { ClosedError } from '../model/errors.ts'
+import type { Database } from './database.ts'
+import { sessionSetup } from './database.ts'
+
+/**
+ * One session of our own that handlers cannot use, for as long as the server can be reached: it connects again by
+ * itself, and is set up anew each time.
+ */
+
+export interface SessionOptions {
+  readonly database: Database
+  readonly name: string
+  readonly clock: Clock
+  /** Runs on each new connection before it is used. */
+  readonly setUp: (client: pg.Client) => Promise<void>
+  readonly onNotification?: (message: string) => void
+  readonly onLoss?: (error: unknown) => void
+}
+
+const firstWaitMs = 50
+const longestWaitMs = 1_000
+
+export class Session {
+  readonly #options: SessionOptions
+  readonly #closing = new AbortController()
+  #client: Promise<pg.Client>
+  #isConnected = false
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.#client = Promise.reject(new ClosedError('The session was not started.'))
+    this.#client.catch(() => undefined)
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Connects; rejects if the first connection cannot be had. */
+  async start(): Promise<void> {
+    this.#client = this.#connect()
+    this.#client.catch(() => undefined)
+    await this.#client
+  }
+
+  /** Calls a SQL function here. It waits for a connection being made, but does not ask again when one is lost. */
+  async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
+    const client = await this.#client
+    return await this.#options.database.callOn<Row>(client, fn, values)
+  }
+
+  async stop(): Promise<void> {
+    this.#closing.abort()
+    const client = await this.#client.catch(() => undefined)
+    await client?.end().catch(() => undefined)
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const { database, name, setUp, onNotification } = this.#options
+    const client = new pg.Client({ ...database.connectionConfig, application_name: name, connectionTimeoutMillis: 5_000 })
+    let isLost = false
+    const lose = (error?: unknown): void => {
+      if (isLost) return
+      isLost = true
+      if (this.#isConnected) this.#lose(error)
+    }
+    client.on('error', lose)
+    client.on('end', () => lose())
+    if (onNotification) client.on('notification', ({ payload }) => onNotification(payload ?? ''))
+    try {
+      await client.connect()
+      await client.query(sessionSetup)
+      await setUp(client)
+    } catch (error) {
+      isLost = true
+      await client.end().catch(() => undefined)
+      throw error
+    }
+    this.#isConnected = !isLost
+    if (isLost) throw new ClosedError('The session was lost while it was set up.')
+    return client
+  }
+
+  #lose(error: unknown): void {
+    this.#isConnected = false
+    if (this.#closing.signal.aborted) return
+    this.#options.onLoss?.(error)
+    this.#client = this.#reconnect()
+    this.#client.catch(() => undefined)
+  }
+
+  async #reconnect(): Promise<pg.Client> {
+    const { clock, onLoss } = this.#options
+    for (let wait = firstWaitMs; ; wait = Math.min(longestWaitMs, wait * 2)) {
+      await clock.sleep(wait, this.#closing.signal)
+      if (this.#closing.signal.aborted) throw new ClosedError('The session was stopped.')
+      try {
+        return await this.#connect()
+      } catch (error) {
+        onLoss?.(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import type { Clock } from '../model/clock.ts'
+
+/**
+ * Hands outcomes to the handler. Owns their order, which is what makes a replay take the same way as the first run:
+ *
+ * 1. Outcomes reach the handler in `seq` order. Recorded ones first, then new ones in the order they were made, even
+ *    if a later one became durable earlier.
+ * 2. Between two outcomes the microtask queue drains, so whatever the first one set going has called `run` by then.
+ * 3. A new body starts only when no recorded outcome that was asked for is left.
+ */
+export class Deliveries {
+  readonly #clock: Clock
+  #seq: number
+  #recorded: Delivery[] = []
+  #made: Delivery[] = []
+  #bodies: (() => void)[] = []
+  #isScheduled = false
+  #isClosed = false
+
+  constructor(clock: Clock, lastSeq: number) {
+    this.#clock = clock
+    this.#seq = lastSeq
+  }
+
+  /** A recorded outcome has been asked for. */
+  recall(seq: number, hand: () => void): void {
+    const index = this.#recorded.findIndex((delivery) => delivery.seq > seq)
+    this.#recorded.splice(index < 0 ? this.#recorded.length : index, 0, { seq, hand })
+    this.#schedule()
+  }
+
+  /** An outcome has been made just now: it gets its place in the order, and is handed out once `hand` is given. */
+  make(): Place {
+    this.#seq += 1
+    const delivery: Delivery = { seq: this.#seq, hand: undefined }
+    this.#made.push(delivery)
+    return {
+      seq: delivery.seq,
+      hand: (hand) => {
+        delivery.hand = hand
+        if (!this.#isScheduled) this.#next()
+      },
+    }
+  }
+
+  /** Starts a new body when its turn has come: now, or later, bound to where it was asked for. */
+  start(body: () => void, bind: () => () => void): void {
+    if (this.#recorded.length === 0 && this.#bodies.length === 0) body()
+    else this.#bodies.push(bind())
+  }
+
+  /** Nothing is handed out or started any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#recorded = []
+    this.#made = []
+    this.#bodies = []
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isClosed) return
+    this.#isScheduled = true
+    this.#clock.whenIdle(() => {
+      this.#isScheduled = false
+      this.#next()
+    })
+  }
+
+  #next(): void {
+    if (!this.#isClosed && this.#handOne()) this.#schedule()
+  }
+
+  #handOne(): boolean {
+    const recorded = this.#recorded.shift()
+    if (recorded) {
+      recorded.hand?.()
+      return true
+    }
+    if (this.#bodies.length > 0) {
+      for (const body of this.#bodies.splice(0)) body()
+      return true
+    }
+    if (!this.#made[0]?.hand) return false
+    this.#made.shift()?.hand?.()
+    return true
+  }
+}
+
+/** The place of an outcome in the order. */
+export interface Place {
+  readonly seq: number
+  /** The outcome may be handed out, by calling `hand` when its turn comes. */
+  hand(hand: () => void): void
+}
+
+interface Delivery {
+  readonly seq: number
+  hand: (() => void) | undefined
+}

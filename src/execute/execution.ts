@@ -1,0 +1,155 @@
+import { parseInput } from '../define/parse-schema.ts'
+import type { Claim } from '../model/claim.ts'
+import type { Clock } from '../model/clock.ts'
+import { decode } from '../model/codec.ts'
+import type { Directive } from '../model/directive.ts'
+import { formatDuration } from '../model/duration.ts'
+import {
+  ClosedError,
+  InvalidInputError,
+  LeaseLostError,
+  RunCancelledError,
+  TimeoutError,
+  type LeaseLostReason,
+} from '../model/errors.ts'
+import type { Journal } from '../model/journal.ts'
+import type { Logger } from '../model/logger.ts'
+import type { Ending, Outcome } from '../model/outcome.ts'
+import { storeError } from '../model/stored-error.ts'
+import type { Definition } from '../model/workflow.ts'
+import { backoff, outcomeOfThrown, outcomeOfValue } from './outcome-of.ts'
+import { createRunHandle } from './run-handle.ts'
+import { Scope } from './scope.ts'
+import { Steps } from './steps.ts'
+
+/**
+ * One claim: history + handler -> outcome. It knows no database and no process: it sees only the Journal, the clock and
+ * the log, so that a replay is this same code on a recorded journal.
+ *
+ * It ends at the first of: the handler's end, being at rest with a wait open, a time limit, or an interruption. Nothing
+ * the handler does after that has any effect.
+ */
+
+export interface ExecutionOptions {
+  readonly definition: Definition
+  readonly claim: Claim
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What ends a claim from outside. */
+export type Interruption =
+  | { readonly kind: 'lost'; readonly reason: LeaseLostReason }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'released' }
+
+export class Execution {
+  readonly #options: ExecutionOptions
+  readonly #scope: Scope
+  readonly #steps: Steps
+  readonly #ending: Promise<Ending>
+  readonly #directives = new Set<Directive>()
+  #resolve: (ending: Ending) => void = () => undefined
+
+  constructor(options: ExecutionOptions) {
+    const { clock, log, definition, claim, journal } = options
+    this.#options = options
+    this.#ending = new Promise((resolve) => void (this.#resolve = resolve))
+    this.#scope = new Scope(clock, log, (wakeMs) => this.#end({ kind: 'suspended', wakeMs }))
+    this.#steps = new Steps({
+      definition,
+      runId: claim.id,
+      journal,
+      scope: this.#scope,
+      clock,
+      log,
+      onLost: (error) => this.#end({ kind: 'lost', reason: error.reason }, error),
+    })
+  }
+
+  /** Runs the handler. Never rejects. */
+  async run(): Promise<Ending> {
+    const { definition, claim, clock } = this.#options
+    const deadlineMs = claim.deadlineMs ?? Infinity
+    const limitMs = Math.min(definition.timeoutMs, deadlineMs)
+    const timer = clock.after(limitMs, () => this.#runOut(deadlineMs <= definition.timeoutMs), true)
+    void this.#handle().then((outcome) => this.#end(outcome))
+    try {
+      return await this.#ending
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  interrupt(interruption: Interruption): void {
+    const { claim } = this.#options
+    if (interruption.kind === 'lost') {
+      const { reason } = interruption
+      const error = new LeaseLostError(`The lease on run ${claim.id} was lost (${reason}).`, reason)
+      this.#end({ kind: 'lost', reason }, error)
+    } else if (interruption.kind === 'cancelled') {
+      this.#end({ kind: 'lost', reason: 'not_found' }, new RunCancelledError('The run was cancelled.', claim.id))
+    } else {
+      this.#end({ kind: 'released' }, new ClosedError('The worker is stopping; the run goes on elsewhere.'))
+    }
+  }
+
+  async #handle(): Promise<Outcome> {
+    const { definition, claim, clock } = this.#options
+    const context = { definition, claim, clock, directives: this.#directives }
+    let input: unknown
+    try {
+      input = await parseInput(definition, decode(claim.input.json, claim.input.types))
+    } catch (thrown) {
+      const error = storeError(thrown)
+      if (!(thrown instanceof InvalidInputError)) return outcomeOfThrown(context, thrown)
+      return { kind: 'failed', failure: 'invalid', reason: error.message, error }
+    }
+    const { journal, log } = this.#options
+    const run = createRunHandle({
+      claim,
+      journal,
+      scope: this.#scope,
+      steps: this.#steps,
+      clock,
+      log,
+      onDirective: (directive) => this.#directives.add(directive),
+    })
+    try {
+      return await outcomeOfValue(context, await definition.handler(input as never, run))
+    } catch (thrown) {
+      return outcomeOfThrown(context, thrown)
+    }
+  }
+
+  #runOut(isDeadline: boolean): void {
+    const { definition, claim, clock } = this.#options
+    const limit = isDeadline ? 'its deadline' : `the timeout of ${formatDuration(definition.timeoutMs)}`
+    const timeout = new TimeoutError(`The run was not done within ${limit}.`)
+    const reason = timeout.message
+    const error = storeError(timeout)
+    if (isDeadline) this.#end({ kind: 'failed', failure: 'deadline', reason, error }, timeout)
+    else {
+      const delayMs = backoff({ definition, claim, clock })
+      this.#end({ kind: 'retry', delayMs, reason, error, ifLast: 'timeout' }, timeout)
+    }
+  }
+
+  #end(outcome: Outcome, refusal?: Error): void {
+    if (this.#scope.isEnded) return
+    const steps = this.#steps
+    const isFinal = outcome.kind === 'done' || outcome.kind === 'failed'
+    const passed = isFinal ? steps.passedFailures : []
+    const tried = steps.tried.filter((step) => !passed.some((memo) => memo.key === step.key))
+    const ending = {
+      outcome,
+      recalled: steps.recalled,
+      failures: passed,
+      tries: [...tried, ...this.#scope.triedWaits],
+    }
+    this.#scope.end(refusal)
+    steps.close()
+    this.#resolve(ending)
+  }
+}

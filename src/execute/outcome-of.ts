@@ -1,0 +1,83 @@
+import { parseOutput } from '../define/parse-schema.ts'
+import type { Claim } from '../model/claim.ts'
+import type { Clock } from '../model/clock.ts'
+import { encode } from '../model/codec.ts'
+import { Directive, type DirectiveKind, type Steer } from '../model/directive.ts'
+import { UnusedDirectiveError } from '../model/errors.ts'
+import type { Outcome } from '../model/outcome.ts'
+import { backoffMs } from '../model/retry.ts'
+import { storableText } from '../model/storable.ts'
+import { isNonRetryable, storeError } from '../model/stored-error.ts'
+import type { Definition } from '../model/workflow.ts'
+
+export interface Context {
+  readonly definition: Definition
+  readonly claim: Claim
+  readonly clock: Clock
+  /** Directives the handler has made. */
+  readonly directives: ReadonlySet<Directive>
+}
+
+const longestReason = 8 * 1024
+
+/** What becomes of the run when its handler returned. */
+export async function outcomeOfValue(context: Context, value: unknown): Promise<Outcome> {
+  const { definition, directives } = context
+  try {
+    const steer = Directive.steerOf(value)
+    if (steer) return outcomeOfSteer(context, steer)
+    const unused = [...directives][0]
+    if (unused) {
+      throw new UnusedDirectiveError(`The handler made run.${unused.kind}() and neither returned nor threw it.`, {
+        remedy: `Write \`return run.${unused.kind}(…)\`.`,
+      })
+    }
+    return { kind: 'done', output: encode(await parseOutput(definition, value), 'output') }
+  } catch (error) {
+    return outcomeOfThrown(context, error)
+  }
+}
+
+/** What becomes of the run when its handler threw. */
+export function outcomeOfThrown(context: Context, thrown: unknown): Outcome {
+  const { nonRetryable } = context.definition.retry
+  const steer = Directive.steerOf(thrown)
+  if (steer) return outcomeOfSteer(context, steer)
+  const error = storeError(thrown, { nonRetryable })
+  if (isNonRetryable(thrown, nonRetryable)) {
+    return { kind: 'failed', failure: 'rejected', reason: error.message, error }
+  }
+  return { kind: 'retry', delayMs: backoff(context), reason: error.message, error, ifLast: 'attempts_exhausted' }
+}
+
+export function backoff({ definition, claim, clock }: Pick<Context, 'definition' | 'claim' | 'clock'>): number {
+  return backoffMs(definition.retry, Math.max(1, claim.attempt), () => clock.random())
+}
+
+function outcomeOfSteer(context: Context, steer: Steer): Outcome {
+  return steering[steer.kind](context, steer as never)
+}
+
+const steering: { readonly [K in DirectiveKind]: (context: Context, steer: Extract<Steer, { kind: K }>) => Outcome } = {
+  retry: (context, { delayMs, reason }) => ({
+    kind: 'retry',
+    delayMs: delayMs ?? backoff(context),
+    reason: storable(reason),
+    error: undefined,
+    ifLast: 'attempts_exhausted',
+  }),
+  snooze: (_, { delayMs, reason }) => ({ kind: 'snooze', delayMs, reason: storable(reason) }),
+  fail: ({ definition }, { reason, failureCause }) => ({
+    kind: 'failed',
+    failure: 'rejected',
+    reason: storable(reason),
+    error:
+      failureCause === undefined
+        ? undefined
+        : storeError(failureCause, { nonRetryable: definition.retry.nonRetryable }),
+  }),
+}
+
+function storable(reason: string | undefined): string | undefined {
+  return reason === undefined ? undefined : storableText(reason, longestReason)
+}

@@ -1,0 +1,74 @@
+import type { Claim } from '../model/claim.ts'
+import type { Clock } from '../model/clock.ts'
+import { encode } from '../model/codec.ts'
+import { Directive, type Steer } from '../model/directive.ts'
+import { parseDuration } from '../model/duration.ts'
+import { ArgumentError } from '../model/errors.ts'
+import { uuidv4 } from '../model/id.ts'
+import type { Journal } from '../model/journal.ts'
+import type { Logger } from '../model/logger.ts'
+import type { Run } from '../model/run.ts'
+import type { Scope } from './scope.ts'
+import type { Steps } from './steps.ts'
+
+export interface RunHandleOptions {
+  readonly claim: Claim
+  readonly journal: Journal
+  readonly scope: Scope
+  readonly steps: Steps
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onDirective: (directive: Directive) => void
+}
+
+const maxProgressBytes = 64 * 1024
+
+/** Makes the `run` that a handler gets. Its functions can be taken off it and passed on. */
+export function createRunHandle(options: RunHandleOptions): Run {
+  const { claim, journal, scope, steps, clock, log, onDirective } = options
+  const steer = (how: Steer): Directive => {
+    const directive = new Directive(how)
+    onDirective(directive)
+    return directive
+  }
+  return {
+    id: claim.id,
+    key: claim.key,
+    workflow: claim.workflow,
+    group: claim.group,
+    attempt: claim.attempt,
+    maxAttempts: claim.maxAttempts,
+    metadata: claim.metadata,
+    get abortSignal() {
+      return scope.abortSignal
+    },
+    log,
+    step: (name, fn, stepOptions) => steps.step(name, fn, stepOptions) as never,
+    transaction: (name, fn, stepOptions) => steps.transaction(name, fn, stepOptions) as never,
+    now: () => steps.value('[now]', () => new Date(clock.wallClock())) as Promise<Date>,
+    random: () => steps.value('[random]', () => clock.random()) as Promise<number>,
+    uuid: () => steps.value('[uuid]', () => uuidv4(clock)) as Promise<string>,
+    progress: (value) => {
+      const encoded = encode(value, 'progress', { maxBytes: maxProgressBytes })
+      if (!scope.isEnded) journal.progress(encoded)
+    },
+    retry: (after, reason) =>
+      steer({
+        kind: 'retry',
+        delayMs: after === undefined ? undefined : parseDuration(after, 'after'),
+        reason: readReason(reason),
+      }),
+    snooze: (after, reason) =>
+      steer({ kind: 'snooze', delayMs: parseDuration(after, 'after'), reason: readReason(reason) }),
+    fail: (reason, { cause } = {}) =>
+      steer({ kind: 'fail', reason: readReason(reason) ?? 'No reason was given.', failureCause: cause }),
+  }
+}
+
+function readReason(reason: unknown): string | undefined {
+  if (reason === undefined || typeof reason === 'string') return reason
+  throw new ArgumentError(`A reason is a text, not ${reason === null ? 'null' : `a ${typeof reason}`}.`, {
+    field: 'reason',
+    remedy: 'Give a text; an error goes into { cause }.',
+  })
+}

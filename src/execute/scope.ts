@@ -1,0 +1,126 @@
+import type { Clock } from '../model/clock.ts'
+import type { Logger } from '../model/logger.ts'
+import type { TriedStep } from '../model/outcome.ts'
+
+/**
+ * The life of one claim, as its calls see it. Owns what is in flight, what waits, and what becomes of calls that come
+ * after the end.
+ *
+ * 1. A claim that was refused (lease lost, timed out, released, cancelled) rejects every call, those in flight too.
+ * 2. A claim that ended otherwise settles no call any more: the handler is dropped where it stands, so that neither a
+ *    `catch` nor a `finally` of it runs.
+ * 3. Nothing in flight and a wait open: the claim is at rest, one turn of the event loop later.
+ */
+export class Scope {
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #onRest: (wakeMs: number) => void
+  readonly #outstanding = new Set<(reason: unknown) => void>()
+  readonly #waits: Wait[] = []
+  #abort: AbortController | undefined
+  #refusal: Error | undefined
+  #isEnded = false
+  #isToldOff = false
+
+  constructor(clock: Clock, log: Logger, onRest: (wakeMs: number) => void) {
+    this.#clock = clock
+    this.#log = log
+    this.#onRest = onRest
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  /** Made when first asked for: most handlers never look at it. */
+  get abortSignal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (this.#refusal) this.#abort.abort(this.#refusal)
+    }
+    return this.#abort.signal
+  }
+
+  get triedWaits(): readonly TriedStep[] {
+    return this.#waits.flatMap((wait) => wait.tried ?? [])
+  }
+
+  /** A promise for the call, which `begin` settles through its caller; or what calls get after the end. */
+  call(name: string, begin: (caller: Caller) => void): Promise<unknown> {
+    if (this.#isEnded) return this.#late(name)
+    const promise = new Promise((resolve, reject) => {
+      this.#outstanding.add(reject)
+      const leave = (): void => {
+        this.#outstanding.delete(reject)
+        if (this.#waits.length > 0) this.#checkRest()
+      }
+      begin({
+        resolve: (value) => {
+          resolve(value)
+          leave()
+        },
+        reject: (reason) => {
+          reject(reason)
+          leave()
+        },
+        wait: (wait) => {
+          this.#waits.push(wait)
+          leave()
+        },
+      })
+    })
+    // A call that nobody awaits must not end the process when it fails.
+    promise.catch(() => undefined)
+    return promise
+  }
+
+  end(refusal?: Error): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#refusal = refusal
+    if (refusal) {
+      this.#abort?.abort(refusal)
+      for (const reject of this.#outstanding) reject(refusal)
+    }
+    this.#outstanding.clear()
+  }
+
+  #checkRest(): void {
+    if (this.#outstanding.size > 0) return
+    this.#clock.whenIdle(() => {
+      if (!this.#isEnded && this.#outstanding.size === 0) {
+        this.#onRest(Math.max(0, Math.min(...this.#waits.map((wait) => wait.wakeAt)) - this.#clock.monotonic()))
+      }
+    })
+  }
+
+  #late(name: string): Promise<unknown> {
+    if (this.#refusal) {
+      const refused = Promise.reject(this.#refusal)
+      refused.catch(() => undefined)
+      return refused
+    }
+    if (!this.#isToldOff) {
+      this.#isToldOff = true
+      this.#log.warn(
+        { code: 'RAW_PROMISE', step: name },
+        'A call on run came after the claim had ended: something else than run was awaited beside it.',
+      )
+    }
+    return new Promise(() => undefined)
+  }
+}
+
+/** Who made a call on `run`. Exactly one of these ends its being in flight. */
+export interface Caller {
+  resolve(value: unknown): void
+  reject(reason: unknown): void
+  /** It waits for a time of its own: it settles in a later claim, never in this one. */
+  wait(wait: Wait): void
+}
+
+export interface Wait {
+  /** By the clock's monotonic time. */
+  readonly wakeAt: number
+  readonly tried: TriedStep | undefined
+}

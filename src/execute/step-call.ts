@@ -1,0 +1,133 @@
+import { decode, encode } from '../model/codec.ts'
+import { Directive } from '../model/directive.ts'
+import { LeaseLostError } from '../model/errors.ts'
+import type { MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
+import { backoffMs } from '../model/retry.ts'
+import { isNonRetryable, reviveError, storeError, type StoredError } from '../model/stored-error.ts'
+import type { Definition } from '../model/workflow.ts'
+import type { Deliveries, Place } from './deliveries.ts'
+import type { Failures } from './failures.ts'
+import type { Call } from './ledger.ts'
+import type { Caller } from './scope.ts'
+import { StepHandle } from './step-handle.ts'
+import type { ResolvedStepOptions } from './step-options.ts'
+import type { StepsOptions } from './steps.ts'
+
+/** Runs a body and gets its answer kept: alone, or in the transaction it ran in. */
+export type Perform = (step: StepHandle, make: (answer: unknown) => NewMemo) => Promise<StoredOutcome>
+
+export interface StepCallOptions extends StepsOptions {
+  readonly call: Call
+  readonly options: ResolvedStepOptions
+  readonly perform: Perform
+  readonly caller: Caller
+  readonly deliveries: Deliveries
+  readonly failures: Failures
+  readonly claimBeganAt: number
+}
+
+/** Longer waits between tries are spent suspended, so that they hold neither slot nor memory. */
+const longestWaitInMemoryMs = 10_000
+
+/** One call of a step that has no kept outcome: its tries, and what becomes of the last one. */
+export class StepCall {
+  readonly #o: StepCallOptions
+  #place: Place | undefined
+  #tries: number
+  #beganAt: number
+
+  constructor(options: StepCallOptions) {
+    this.#o = options
+    this.#tries = options.call.pendingTry?.tries ?? 0
+    this.#beganAt = options.clock.monotonic()
+  }
+
+  async run(): Promise<void> {
+    const { call, caller, clock, scope, claimBeganAt } = this.#o
+    if (call.pendingTry) {
+      const leftMs = call.pendingTry.waitMs - (this.#beganAt - claimBeganAt)
+      if (leftMs > longestWaitInMemoryMs) {
+        return caller.wait({ wakeAt: this.#beganAt + leftMs, tried: undefined })
+      }
+      await clock.sleep(leftMs, scope.abortSignal)
+    }
+    let delayMs: number | undefined
+    while ((delayMs = await this.#try()) !== undefined) await clock.sleep(delayMs, scope.abortSignal)
+  }
+
+  /** One try. Answers how long to wait in memory before the next; undefined: there is none, or not in this claim. */
+  async #try(): Promise<number | undefined> {
+    const { call, caller, clock, failures, definition, perform, runId, scope, onLost } = this.#o
+    try {
+      await failures.keepPassed()
+      if (scope.isEnded) return undefined
+      this.#tries += 1
+      this.#beganAt = clock.monotonic()
+      const step = new StepHandle(call.key, runId, this.#tries, scope, this.#o.options.timeoutMs)
+      const stored = await perform(step, (answer) => this.#make(answer))
+      this.#taken.hand(() => handOut(stored, definition, caller))
+    } catch (thrown) {
+      if (scope.isEnded) return undefined
+      if (thrown instanceof LeaseLostError) onLost(thrown)
+      else if (thrown instanceof Directive) this.#taken.hand(() => caller.reject(thrown))
+      else return this.#afterFailure(thrown)
+    }
+    return undefined
+  }
+
+  #make(answer: unknown): NewMemo {
+    if (answer instanceof Directive) throw answer
+    const { json, types } = encode(answer, `the answer of step "${this.#o.call.key}"`)
+    return this.#memo('answer', json, types)
+  }
+
+  #afterFailure(thrown: unknown): number | undefined {
+    const { call, caller, clock, definition, failures, options } = this.#o
+    const { retry, maxTries } = options
+    const nonRetryable = [...(retry?.nonRetryable ?? []), ...definition.retry.nonRetryable]
+    const error = storeError(thrown, { nonRetryable })
+    if (retry && this.#tries < maxTries && !isNonRetryable(thrown, nonRetryable)) {
+      const retryMs = backoffMs(retry, this.#tries, () => clock.random())
+      if (retryMs <= longestWaitInMemoryMs) return retryMs
+      const tried = { key: call.key, tries: this.#tries, error, retryMs }
+      caller.wait({ wakeAt: clock.monotonic() + retryMs, tried })
+      return undefined
+    }
+    const failure = failures.add(this.#memo('failure', JSON.stringify(error), null), error)
+    this.#taken.hand(() => {
+      failure.isHanded = true
+      caller.reject(reviveError(error, definition.errors))
+    })
+    return undefined
+  }
+
+  #memo(kind: MemoKind, value: string, types: string | null): NewMemo {
+    const { call, clock, options } = this.#o
+    return {
+      key: call.key,
+      kind,
+      value,
+      types,
+      seq: this.#taken.seq,
+      ordinal: call.ordinal,
+      tries: this.#tries,
+      durationMs: clock.monotonic() - this.#beganAt,
+      args: options.args,
+    }
+  }
+
+  /** The outcome's place in the order, taken when it is first made. */
+  get #taken(): Place {
+    return (this.#place ??= this.#o.deliveries.make())
+  }
+}
+
+/** The handler gets an outcome as it is stored, from the first run on, so that every replay branches alike. */
+export function handOut(stored: StoredOutcome, definition: Definition, caller: Caller): void {
+  try {
+    if (stored.kind === 'answer') return caller.resolve(decode(stored.value, stored.types))
+    caller.reject(reviveError(JSON.parse(stored.value) as StoredError, definition.errors))
+  } catch (error) {
+    caller.reject(error)
+  }
+}

@@ -1,0 +1,44 @@
+import { encode } from '../model/codec.ts'
+import { parseDuration } from '../model/duration.ts'
+import { ArgumentError } from '../model/errors.ts'
+import { resolveRetry, type ResolvedRetry } from '../model/retry.ts'
+import type { StepOptions } from '../model/run.ts'
+
+export interface ResolvedStepOptions {
+  readonly args: string | undefined
+  readonly retry: ResolvedRetry | undefined
+  readonly maxTries: number
+  readonly timeoutMs: number | undefined
+}
+
+const maxArgsBytes = 64 * 1024
+const defaultMaxTries = 3
+const known: readonly (keyof StepOptions)[] = ['args', 'retry', 'timeout']
+
+export const noStepOptions: ResolvedStepOptions = { args: undefined, retry: undefined, maxTries: 1, timeoutMs: undefined }
+
+/** Throws a typed error that names the option. */
+export function readStepOptions(given: StepOptions | undefined): ResolvedStepOptions {
+  if (given === undefined) return noStepOptions
+  const unknown = Object.keys(given).find((key) => !(known as readonly string[]).includes(key))
+  if (unknown !== undefined) {
+    throw new ArgumentError(`A step has no option "${unknown}".`, {
+      field: unknown,
+      remedy: `It has: ${known.join(', ')}.`,
+    })
+  }
+  const { args, retry, timeout } = given
+  const { maxTries = defaultMaxTries, ...policy } = retry ?? {}
+  if (!Number.isSafeInteger(maxTries) || maxTries < 1) {
+    throw new ArgumentError('A step is tried a whole number of times, at least once.', {
+      field: 'retry.maxTries',
+      remedy: 'Give 1 or more.',
+    })
+  }
+  return {
+    args: args === undefined ? undefined : encode(args, 'args', { maxBytes: maxArgsBytes }).json,
+    retry: retry && resolveRetry(policy, 'retry'),
+    maxTries: retry ? maxTries : 1,
+    timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, 'timeout'),
+  }
+}

@@ -1,0 +1,122 @@
+import { AsyncResource } from 'node:async_hooks'
+import type { Clock } from '../model/clock.ts'
+import type { LeaseLostError } from '../model/errors.ts'
+import type { Journal, NewMemo } from '../model/journal.ts'
+import type { Logger } from '../model/logger.ts'
+import type { TriedStep } from '../model/outcome.ts'
+import type { Queryable, Step, StepOptions } from '../model/run.ts'
+import type { Definition } from '../model/workflow.ts'
+import { Deliveries } from './deliveries.ts'
+import { Failures } from './failures.ts'
+import { checkStepName, Ledger, type Call } from './ledger.ts'
+import type { Scope } from './scope.ts'
+import { handOut, StepCall, type Perform } from './step-call.ts'
+import { bounded } from './step-handle.ts'
+import { noStepOptions, readStepOptions, type ResolvedStepOptions } from './step-options.ts'
+
+export interface StepsOptions {
+  readonly definition: Definition
+  readonly runId: string
+  readonly journal: Journal
+  readonly scope: Scope
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onLost: (error: LeaseLostError) => void
+}
+
+/** The steps of one claim: recalls what was kept, and runs what was not. */
+export class Steps {
+  readonly #options: StepsOptions
+  readonly #ledger: Ledger
+  readonly #deliveries: Deliveries
+  readonly #failures: Failures
+  readonly #beganAt: number
+
+  constructor(options: StepsOptions) {
+    const { journal, definition, clock } = options
+    this.#options = options
+    this.#ledger = new Ledger(journal.memos, journal.tries, definition.maxSteps)
+    this.#deliveries = new Deliveries(clock, this.#ledger.lastSeq)
+    this.#failures = new Failures(journal)
+    this.#beganAt = clock.monotonic()
+  }
+
+  get recalled(): number {
+    return this.#ledger.recalled
+  }
+
+  /** Failures the handler has met and that are not kept yet. */
+  get passedFailures(): readonly NewMemo[] {
+    return this.#failures.passed
+  }
+
+  get tried(): readonly TriedStep[] {
+    return this.#failures.tried
+  }
+
+  step(name: string, fn: (step: Step) => unknown, options?: StepOptions): Promise<unknown> {
+    const { journal, clock, log } = this.#options
+    return this.#named(name, options, async (step, make) =>
+      journal.keep(make(await bounded(step, clock, log, () => fn(step)))),
+    )
+  }
+
+  transaction(
+    name: string,
+    fn: (tx: Queryable, step: Step) => Promise<unknown>,
+    options?: StepOptions,
+  ): Promise<unknown> {
+    const { journal, clock, log } = this.#options
+    return this.#named(name, options, (step, make) =>
+      journal.transact(async (tx) => make(await bounded(step, clock, log, () => fn(tx, step)))),
+    )
+  }
+
+  /** A value of our own making (now, random, uuid). Its name holds brackets, which no user's step name may. */
+  value(name: string, make: () => unknown): Promise<unknown> {
+    return this.#call(name, noStepOptions, async (_, memo) => this.#options.journal.keep(memo(make())))
+  }
+
+  close(): void {
+    this.#deliveries.close()
+  }
+
+  #named(name: string, options: StepOptions | undefined, perform: Perform): Promise<unknown> {
+    let read: ResolvedStepOptions
+    try {
+      checkStepName(name)
+      read = readStepOptions(options)
+    } catch (error) {
+      return this.#options.scope.call(String(name), (caller) => caller.reject(error))
+    }
+    return this.#call(name, read, perform)
+  }
+
+  #call(name: string, options: ResolvedStepOptions, perform: Perform): Promise<unknown> {
+    const { scope, definition, log } = this.#options
+    return scope.call(name, (caller) => {
+      let call: Call
+      try {
+        call = this.#ledger.open(name)
+      } catch (error) {
+        return caller.reject(error)
+      }
+      if (this.#ledger.isHalfFull) log.warn({ maxSteps: definition.maxSteps }, 'Half of maxSteps is used.')
+      const { memo } = call
+      if (memo) return this.#deliveries.recall(memo.seq, () => handOut(memo, definition, caller))
+      const stepCall = new StepCall({
+        ...this.#options,
+        call,
+        options,
+        perform,
+        caller,
+        deliveries: this.#deliveries,
+        failures: this.#failures,
+        claimBeganAt: this.#beganAt,
+      })
+      const body = (): void => void stepCall.run()
+      // A body that has to wait for its turn still runs in its caller's async context.
+      this.#deliveries.start(body, () => AsyncResource.bind(body))
+    })
+  }
+}

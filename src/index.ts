@@ -1,0 +1,108 @@
+import type pg from 'pg'
+import { Client } from './client/client.ts'
+import { Database } from './db/database.ts'
+import { verifySchema, type MigrateResult } from './db/migrate.ts'
+import type { ClientOptions as AnyClientOptions, MigrateMode } from './define/client-options.ts'
+import { parseClientOptions } from './define/parse-client-options.ts'
+import { parseWorkerOptions } from './define/parse-worker-options.ts'
+import type { WorkerOptions as AnyWorkerOptions } from './define/worker-options.ts'
+import { systemClock } from './model/clock.ts'
+import type { Duration } from './model/policy.ts'
+import { release } from './model/release.ts'
+import { migrate as migrateSchema } from './queue/migrate.ts'
+import { silentLogger } from './trace/bound-logger.ts'
+import { stopOnSignals } from './worker/signals.ts'
+import { defaultTimings } from './worker/timings.ts'
+import { WorkerCore } from './worker/worker.ts'
+
+export type ClientOptions = AnyClientOptions<pg.Pool>
+export type WorkerOptions = AnyWorkerOptions<Client, pg.Pool>
+
+/**
+ * A client on the database at `connectionString`, or on the pg pool given.
+ *
+ * @throws ConfigError if neither is given or an option is unknown.
+ */
+export function createClient(options?: ClientOptions): Client {
+  const { migrate, ...where } = parseClientOptions(options)
+  const database = open(where)
+  return new Client({ database, clock: systemClock, prepare: preparation(database, migrate) })
+}
+
+export interface Worker {
+  /** Resolves when the worker takes runs. */
+  start(): Promise<void>
+  /** Drains: see the option `grace`. A second call hurries. */
+  stop(options?: { grace?: Duration | undefined }): Promise<void>
+  /** Resolves when the worker has stopped. */
+  readonly done: Promise<void>
+}
+
+/**
+ * A worker for the given workflows. It runs nothing before `start`.
+ *
+ * @throws ConfigError if an option is unknown or wrong, a workflow is there twice, or there is none.
+ */
+export function createWorker(options: WorkerOptions): Worker {
+  const { migrate, client, workflows, concurrency, graceMs, handleSignals, logger, ...where } =
+    parseWorkerOptions<Client>(options)
+  const database = client ? Client.databaseOf(client) : open(where)
+  const worker = new WorkerCore({
+    database,
+    registry: workflows,
+    concurrency,
+    graceMs,
+    clock: systemClock,
+    log: logger ?? silentLogger,
+    timings: defaultTimings,
+    prepare: preparation(database, migrate),
+    release: async () => {
+      if (!client) await database.close()
+    },
+  })
+  if (handleSignals) stopOnSignals(worker)
+  return worker
+}
+
+/** Brings the schema to this release. Safe to call from any number of processes at once. */
+export async function migrate(options?: Omit<ClientOptions, 'migrate'>): Promise<MigrateResult> {
+  const database = open(parseClientOptions(options))
+  try {
+    return await migrateSchema(database, release)
+  } finally {
+    await database.close()
+  }
+}
+
+function open(where: { connectionString: string | undefined; pool: unknown; schema: string }): Database {
+  const { connectionString, pool, schema } = where
+  return new Database({ connectionString, pool: pool as pg.Pool | undefined, schema, clock: systemClock })
+}
+
+function preparation(database: Database, mode: MigrateMode): () => Promise<void> {
+  const prepare: Record<MigrateMode, () => Promise<unknown>> = {
+    auto: () => migrateSchema(database, release),
+    verify: () => verifySchema(database, release),
+    off: () => Promise.resolve(),
+  }
+  return async () => void (await prepare[mode]())
+}
+
+export { Client } from './client/client.ts'
+export type { ListFilter, ResultOptions, Which } from './client/client.ts'
+export type { RunView } from './client/run-view.ts'
+export type { RunRef, Started } from './client/starter.ts'
+export type { MigrateResult } from './db/migrate.ts'
+export type { MigrateMode } from './define/client-options.ts'
+export { defineWorkflow } from './define/define-workflow.ts'
+export type { StartArgs, StartOptions } from './define/start-options.ts'
+export type { WorkflowOptions } from './define/workflow-options.ts'
+export { Directive } from './model/directive.ts'
+export type { Answer, DirectiveKind } from './model/directive.ts'
+export * from './model/errors.ts'
+export type { LogFields, Logger } from './model/logger.ts'
+export type { Duration, ErrorClass, Limits, Rate, RetryPolicy } from './model/policy.ts'
+export type { Queryable, Run, Step, StepOptions, StepRetry } from './model/run.ts'
+export type { In, Parsed, Schema } from './model/schema.ts'
+export type { State } from './model/state.ts'
+export type { Workflow } from './model/workflow.ts'

@@ -1,0 +1,9 @@
+/** What Holdfast writes its log lines to. pino, winston and console fit as they are. */
+export interface Logger {
+  debug(fields: LogFields, message: string): void
+  info(fields: LogFields, message: string): void
+  warn(fields: LogFields, message: string): void
+  error(fields: LogFields, message: string): void
+}
+
+export type LogFields = Readonly<Record<string, unknown>>

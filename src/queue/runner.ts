@@ -1,0 +1,145 @@
+import { Logger as QueueLogger, run, type Runner, type TaskList } from 'graphile-worker'
+import { EventEmitter } from 'node:events'
+import type { Database } from '../db/database.ts'
+import { PatientPool } from '../db/patient-pool.ts'
+import type { Clock } from '../model/clock.ts'
+import type { Logger } from '../model/logger.ts'
+
+/**
+ * Takes tickets. The queue fetches, orders and wakes; what a ticket's run may do is decided by the claim.
+ *
+ * 1. The function given to the queue never throws: an error's text could end the process.
+ * 2. The id under which tickets are locked is chosen here and put on record before the first fetch, so that whoever
+ *    finds this worker dead can unlock them.
+ * 3. A queue that ends by itself is started again under a new id, after the old id's tickets are unlocked.
+ */
+
+/** A ticket: look at this run. */
+export interface Ticket {
+  readonly run: string
+  readonly workflow: string
+  /** The run's token when the ticket was issued; undefined for one that only says that something came for the run. */
+  readonly token: number | undefined
+  /** The queue's: lower goes first. */
+  readonly priority: number
+  readonly runAt: number
+}
+
+export interface QueueRunnerOptions {
+  readonly database: Database
+  readonly workflows: readonly string[]
+  readonly concurrency: number
+  readonly clock: Clock
+  readonly log: Logger
+  readonly newPoolId: () => string
+  /** Puts the id on record. The first fetch waits for it. */
+  readonly onPoolId: (poolId: string) => Promise<void>
+  /** Resolves when the ticket may be taken off the queue. */
+  readonly onTicket: (ticket: Ticket) => Promise<void>
+}
+
+/** Tickets wait in this process at most so long while others could take them. */
+const localQueueTtlMs = 50
+const pollIntervalMs = 1_000
+const restartAfterMs = 500
+
+export class QueueRunner {
+  readonly #options: QueueRunnerOptions
+  readonly #pool: PatientPool
+  #runner: Runner | undefined
+  #isStopping = false
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(options: QueueRunnerOptions) {
+    const { database, concurrency, clock, log } = options
+    this.#options = options
+    this.#pool = new PatientPool({
+      config: database.connectionConfig,
+      // A fetch, a completion, a LISTEN and one to spare; at concurrency 1 there is no batching to share them.
+      size: Math.min(4, concurrency + 3),
+      clock,
+      onLoss: (error) => log.warn({ error }, 'The queue lost its connection; it waits for the database.'),
+    })
+  }
+
+  async start(): Promise<void> {
+    await this.#run()
+  }
+
+  /** Takes no ticket any more, gives back those not begun, and waits for those in hand. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#runner?.stop().catch(() => undefined)
+    await this.#ended
+  }
+
+  /** Gives up whatever still waits for the database. */
+  async close(): Promise<void> {
+    this.#isStopping = true
+    await this.#pool.end()
+  }
+
+  async #run(): Promise<void> {
+    const { database, concurrency, workflows, newPoolId, onPoolId } = this.#options
+    const poolId = newPoolId()
+    await onPoolId(poolId)
+    const events = new EventEmitter()
+    events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => void (workerPool.id = poolId))
+    const tasks: TaskList = Object.fromEntries(
+      workflows.map((name) => [
+        name,
+        async (payload, { job }) => {
+          await this.#take(name, payload, job.priority, job.run_at)
+        },
+      ]),
+    )
+    this.#runner = await run({
+      pgPool: this.#pool.asPool(),
+      schema: database.names.queue,
+      taskList: tasks,
+      noHandleSignals: true,
+      events: events as never,
+      logger: queueLogger(this.#options.log),
+      preset: {
+        worker: {
+          concurrentJobs: concurrency,
+          pollInterval: pollIntervalMs,
+          completeJobBatchDelay: 0,
+          failJobBatchDelay: 0,
+          ...(concurrency > 1 ? { localQueue: { size: concurrency, ttl: localQueueTtlMs } } : {}),
+        },
+      },
+    })
+    this.#ended = this.#runner.promise.catch(() => undefined).then(() => this.#restart(poolId))
+  }
+
+  async #take(workflow: string, payload: unknown, priority: number, runAt: Date | string): Promise<void> {
+    const { run, token } = payload as { run?: unknown; token?: unknown }
+    if (typeof run !== 'string') return
+    const at = typeof token === 'number' ? token : undefined
+    try {
+      await this.#options.onTicket({ run, workflow, token: at, priority, runAt: new Date(runAt).getTime() })
+    } catch (error) {
+      this.#options.log.error({ error, runId: run }, 'A ticket could not be looked at; it will be issued again.')
+    }
+  }
+
+  async #restart(poolId: string): Promise<void> {
+    if (this.#isStopping) return
+    const { clock, log, database } = this.#options
+    log.error({ poolId }, 'The queue ended by itself and is started again.')
+    await clock.sleep(restartAfterMs)
+    await this.#pool
+      .query(`select ${database.names.quotedQueue}.force_unlock_workers($1)`, [[poolId]])
+      .catch((error: unknown) => log.error({ error, poolId }, 'Its tickets could not be unlocked; they are issued again.'))
+    if (!this.#isStopping) await this.#run()
+  }
+}
+
+const levels = { error: 'error', warning: 'warn', info: 'debug', debug: 'debug' } as const
+
+function queueLogger(log: Logger): QueueLogger {
+  return new QueueLogger(() => (level, message) => {
+    if (level === 'error' || level === 'warning') log[levels[level]]({ from: 'queue' }, message)
+  })
+}

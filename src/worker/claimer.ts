@@ -1,0 +1,93 @@
+import { Batcher } from '../db/batcher.ts'
+import { claimRuns, returnTickets } from '../db/calls.ts'
+import type { Database } from '../db/database.ts'
+import { patiently, type Patience } from '../db/patience.ts'
+import type { Registry } from '../define/registry.ts'
+import type { Claim } from '../model/claim.ts'
+import type { Ticket } from '../queue/runner.ts'
+import type { Slots } from './slots.ts'
+
+/** A claim with the moment its request was sent: the lease counts from then. */
+export interface Taken {
+  readonly claim: Claim
+  readonly sentAt: number
+}
+
+interface Wanted extends Ticket {
+  readonly leaseMs: number
+}
+
+/**
+ * Turns tickets into claims, many in one call. A run is asked for by one call at a time and never while it is held
+ * here, so a claim asked for again after a lost reply finds only what that reply would have brought.
+ */
+export class Claimer {
+  readonly #database: Database
+  readonly #registry: Registry
+  readonly #workerId: string
+  readonly #slots: Slots
+  readonly #asked = new Map<string, Promise<unknown>>()
+  readonly #batcher: Batcher<Wanted, Taken | undefined>
+  #isClosed = false
+
+  constructor(database: Database, registry: Registry, workerId: string, slots: Slots, patience: Patience) {
+    this.#database = database
+    this.#registry = registry
+    this.#workerId = workerId
+    this.#slots = slots
+    this.#batcher = new Batcher({
+      clock: patience.clock,
+      compare: (a, b) => a.priority - b.priority || a.runAt - b.runAt || (a.run < b.run ? -1 : 1),
+      flush: (wanted) => this.#claim(wanted, patience),
+    })
+  }
+
+  /** Undefined: there is nothing to run for this ticket. */
+  async claim(ticket: Ticket): Promise<Taken | undefined> {
+    const workflow = this.#registry.get(ticket.workflow)
+    if (!workflow) return undefined
+    // A call already under way may have looked before this ticket was issued.
+    for (let asked; (asked = this.#asked.get(ticket.run)); ) await asked
+    const held = this.#slots.get(ticket.run)
+    if (held) {
+      const isOld = ticket.token === undefined || ticket.token < held.claim.token
+      if (isOld) return undefined
+      // Its claim has ended in the database, and the word of it is on its way here.
+      await this.#slots.whenFree(ticket.run)
+      return await this.claim(ticket)
+    }
+    const asking = this.#batcher.add({ ...ticket, leaseMs: workflow.definition.leaseMs })
+    const settled = asking.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#asked.set(ticket.run, settled)
+    try {
+      return await asking
+    } finally {
+      this.#asked.delete(ticket.run)
+    }
+  }
+
+  /** Tickets that come from now on are given back. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #claim(wanted: readonly Wanted[], patience: Patience): Promise<(Taken | undefined)[]> {
+    if (this.#isClosed) {
+      await returnTickets(this.#database, wanted.map((ticket) => ticket.run))
+      return wanted.map(() => undefined)
+    }
+    const items = wanted.map(({ run, leaseMs }) => ({ id: run, lease_ms: leaseMs }))
+    return await patiently(patience, async (loss) => {
+      const sentAt = patience.clock.monotonic()
+      const claims = await claimRuns(this.#database, this.#workerId, items, loss > 0)
+      const byRun = new Map(claims.map((claim) => [claim.id, claim]))
+      return wanted.map(({ run }) => {
+        const claim = byRun.get(run)
+        return claim && { claim, sentAt }
+      })
+    })
+  }
+}

@@ -1,0 +1,104 @@
+import type { LeaseItem, LeaseProblem } from '../db/calls.ts'
+import type { Clock, Timer } from '../model/clock.ts'
+import type { Logger } from '../model/logger.ts'
+import type { Part } from './part.ts'
+import type { Held, Slots } from './slots.ts'
+import type { Timings } from './timings.ts'
+
+/**
+ * Keeps the claims of a worker leased, and stops those that are not any more.
+ *
+ * 1. One renewal at a time, of all claims, which is the worker's heartbeat too.
+ * 2. A claim whose lease was not accepted for long enough is stopped before another worker can have it: the watchdog
+ *    counts from when the last accepted request was sent, so a slow answer never lengthens a lease.
+ */
+
+export interface LeasesOptions {
+  readonly slots: Slots
+  /** Renews, and answers what was not renewed. Rejects when the database cannot be asked. */
+  readonly renew: (items: readonly LeaseItem[]) => Promise<readonly LeaseProblem[]>
+  /** The shortest lease of any workflow here. */
+  readonly leaseMs: number
+  readonly timings: Timings
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+const longestRetryMs = 1_000
+
+export class Leases implements Part {
+  readonly #options: LeasesOptions
+  readonly #watchMs: number
+  #isStopped = true
+  #renewTimer: Timer | undefined
+  #watchTimer: Timer | undefined
+  #renewing: Promise<void> = Promise.resolve()
+  #watchedAt = 0
+
+  constructor(options: LeasesOptions) {
+    this.#options = options
+    this.#watchMs = Math.min(1_000, options.leaseMs / 20)
+  }
+
+  async start(): Promise<void> {
+    this.#isStopped = false
+    this.#watchedAt = this.#options.clock.monotonic()
+    this.#watch()
+    this.#arm(this.#options.leaseMs * this.#options.timings.renewAfter)
+    await Promise.resolve()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#renewTimer?.cancel()
+    this.#watchTimer?.cancel()
+    await this.#renewing
+  }
+
+  #arm(ms: number): void {
+    if (this.#isStopped) return
+    this.#renewTimer = this.#options.clock.after(ms, () => void (this.#renewing = this.#renew()))
+  }
+
+  async #renew(): Promise<void> {
+    const { slots, renew, clock, log, leaseMs, timings } = this.#options
+    const held = slots.all()
+    const sentAt = clock.monotonic()
+    let again = leaseMs * timings.renewAfter
+    try {
+      const items = held.map(({ claim, leaseMs: ms }) => ({ id: claim.id, token: claim.token, lease_ms: ms }))
+      const problems = new Map((await renew(items)).map((problem) => [problem.id, problem]))
+      for (const each of held) {
+        const problem = problems.get(each.claim.id)
+        if (problem === undefined) each.leasedAt = sentAt
+        else if (problem.problem === 'skipped') again = Math.min(again, longestRetryMs, leaseMs / 6)
+        else this.#lose(each, problem.problem)
+      }
+    } catch (error) {
+      log.warn({ error, claims: held.length }, 'Leases could not be renewed; asked again soon.')
+      again = Math.min(again, longestRetryMs, leaseMs / 6)
+    }
+    this.#arm(again)
+  }
+
+  #lose(held: Held, reason: 'not_found' | 'superseded'): void {
+    // A claim that has settled meanwhile is no loss.
+    if (this.#options.slots.get(held.claim.id) === held) held.execution.interrupt({ kind: 'lost', reason })
+  }
+
+  #watch(): void {
+    const { slots, clock, log, timings, leaseMs } = this.#options
+    const now = clock.monotonic()
+    const lateMs = now - this.#watchedAt - this.#watchMs
+    this.#watchedAt = now
+    if (lateMs > leaseMs / 2) {
+      log.warn({ lateMs: Math.round(lateMs) }, 'The event loop was blocked: leases cannot be renewed meanwhile.')
+    }
+    for (const held of slots.all()) {
+      if (now - held.leasedAt < held.leaseMs * timings.giveUpAfter) continue
+      log.warn({ runId: held.claim.id, token: held.claim.token }, 'The lease could not be renewed in time; the claim stops.')
+      held.execution.interrupt({ kind: 'lost', reason: 'not_found' })
+    }
+    if (!this.#isStopped) this.#watchTimer = clock.after(this.#watchMs, () => this.#watch())
+  }
+}

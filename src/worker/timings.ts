@@ -1,0 +1,13 @@
+/** The worker's rhythm, in milliseconds. Tests make it faster; nothing else about a worker changes with it. */
+export interface Timings {
+  /** Between two sweeps. */
+  readonly sweepMs: number
+  /** How often the next due time is read again, in case a notification was lost. */
+  readonly lookMs: number
+  /** Share of a lease after which it is renewed. */
+  readonly renewAfter: number
+  /** Share of a lease after which a claim that could not renew it stops. */
+  readonly giveUpAfter: number
+}
+
+export const defaultTimings: Timings = { sweepMs: 1_000, lookMs: 1_000, renewAfter: 0.5, giveUpAfter: 0.9 }

@@ -1,0 +1,237 @@
+import { hostname } from 'node:os'
+import { pid } from 'node:process'
+import { isItemFault } from '../db/database-errors.ts'
+import type { Database } from '../db/database.ts'
+import { JournalStore } from '../db/live-journal.ts'
+import type { Registry } from '../define/registry.ts'
+import { Execution } from '../execute/execution.ts'
+import type { Clock } from '../model/clock.ts'
+import { parseDuration } from '../model/duration.ts'
+import { ClosedError } from '../model/errors.ts'
+import { uuidv7 } from '../model/id.ts'
+import type { Logger } from '../model/logger.ts'
+import type { Ending } from '../model/outcome.ts'
+import type { Duration } from '../model/policy.ts'
+import { storeError } from '../model/stored-error.ts'
+import { QueueRunner, type Ticket } from '../queue/runner.ts'
+import { boundLogger } from '../trace/bound-logger.ts'
+import { Claimer, type Taken } from './claimer.ts'
+import { Leases } from './leases.ts'
+import type { Part } from './part.ts'
+import { Presence } from './presence.ts'
+import { Promoter } from './promoter.ts'
+import { recordDefinitions } from '../db/record-definitions.ts'
+import { Settler } from './settler.ts'
+import { Slots, type Held } from './slots.ts'
+import { Sweeper } from './sweeper.ts'
+import type { Timings } from './timings.ts'
+
+/** Runs claims: ticket -> claim -> execution -> settle, in as many slots as it has, until it is stopped. */
+
+export interface WorkerCoreOptions {
+  readonly database: Database
+  readonly registry: Registry
+  readonly concurrency: number
+  readonly graceMs: number
+  readonly clock: Clock
+  readonly log: Logger
+  readonly timings: Timings
+  /** Sees that the schema is there, before anything else. */
+  readonly prepare: () => Promise<void>
+  /** Releases what was opened for this worker alone. */
+  readonly release: () => Promise<void>
+}
+
+/** How long a stop waits for the database beyond its grace before it leaves the rest to the leases' end. */
+const lastWordsMs = 5_000
+
+const nothing: Omit<Ending, 'outcome'> = { recalled: 0, failures: [], tries: [] }
+
+export class WorkerCore {
+  readonly id: string
+  readonly done: Promise<void>
+  readonly #options: WorkerCoreOptions
+  readonly #log: Logger
+  readonly #slots = new Slots()
+  readonly #giveUp = new AbortController()
+  readonly #journals: JournalStore
+  readonly #claimer: Claimer
+  readonly #settler: Settler
+  readonly #queue: QueueRunner
+  readonly #presence: Presence
+  readonly #leases: Leases
+  readonly #promoter: Promoter
+  readonly #sweeper: Sweeper
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+  #hurry: () => void = () => undefined
+  #onEmpty: () => void = () => undefined
+  #onDone: () => void = () => undefined
+
+  constructor(options: WorkerCoreOptions) {
+    const { database, registry, concurrency, clock, timings } = options
+    this.#options = options
+    this.id = uuidv7(clock)
+    this.done = new Promise((resolve) => void (this.#onDone = resolve))
+    const log = boundLogger(options.log, { workerId: this.id })
+    this.#log = log
+    const onLoss = (error: unknown): void => log.warn({ error }, 'The database was lost; waiting for it.')
+    const patience = { clock, until: this.#giveUp.signal, onLoss }
+    const leases = registry.workflows.map((workflow) => workflow.definition.leaseMs)
+    this.#journals = new JournalStore(database, patience)
+    this.#claimer = new Claimer(database, registry, this.id, this.#slots, patience)
+    this.#settler = new Settler(database, this.id, patience)
+    this.#promoter = new Promoter(database, timings.lookMs, clock, log)
+    this.#sweeper = new Sweeper(database, this.id, timings.sweepMs, clock, log)
+    this.#presence = new Presence({
+      database,
+      workerId: this.id,
+      name: `${hostname()} ${pid}`,
+      workflows: registry.names,
+      slots: concurrency,
+      leaseMs: Math.max(...leases),
+      clock,
+      log,
+      onMessage: (message) => this.#hear(message),
+    })
+    this.#leases = new Leases({
+      slots: this.#slots,
+      renew: (items) => this.#presence.renew(items),
+      leaseMs: Math.min(...leases),
+      timings,
+      clock,
+      log,
+    })
+    this.#queue = new QueueRunner({
+      database,
+      workflows: registry.names,
+      concurrency,
+      clock,
+      log,
+      newPoolId: () => `holdfast-${uuidv7(clock)}`,
+      onPoolId: (poolId) => this.#presence.addPool(poolId),
+      onTicket: (ticket) => this.#take(ticket),
+    })
+  }
+
+  /** Resolves when it takes runs. A second call answers as the first. */
+  start(): Promise<void> {
+    if (this.#stopping) return Promise.reject(new ClosedError('This worker was stopped.', { remedy: 'Create a new one.' }))
+    return (this.#starting ??= this.#start())
+  }
+
+  /**
+   * Takes no new run, lets those in hand finish for `grace`, then aborts and releases them, uncounted. A second call
+   * ends the grace.
+   */
+  stop(options: { grace?: Duration | undefined } = {}): Promise<void> {
+    const graceMs = options.grace === undefined ? this.#options.graceMs : parseDuration(options.grace, 'grace')
+    if (this.#stopping) this.#hurry()
+    return (this.#stopping ??= this.#stop(graceMs))
+  }
+
+  get #parts(): readonly Part[] {
+    return [this.#presence, this.#leases, this.#promoter, this.#sweeper, this.#queue]
+  }
+
+  async #start(): Promise<void> {
+    const { prepare, database, registry } = this.#options
+    await prepare()
+    await recordDefinitions(database, registry.workflows)
+    const started: Part[] = []
+    try {
+      for (const part of this.#parts) {
+        started.unshift(part)
+        await part.start()
+      }
+    } catch (error) {
+      this.#giveUp.abort()
+      await Promise.allSettled(started.map((part) => part.stop()))
+      throw error
+    }
+    this.#log.info({ workflows: registry.names, slots: this.#options.concurrency }, 'The worker takes runs.')
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    const { clock, release } = this.#options
+    await this.#starting?.catch(() => undefined)
+    this.#claimer.close()
+    const housekeeping = Promise.all([this.#promoter.stop(), this.#sweeper.stop()])
+    const queue = this.#queue.stop()
+    await this.#empty(graceMs)
+    for (const held of this.#slots.all()) held.execution.interrupt({ kind: 'released' })
+    const overdue = clock.after(lastWordsMs, () => this.#giveUp.abort())
+    await this.#empty(lastWordsMs)
+    await Promise.race([queue, clock.sleep(lastWordsMs, this.#giveUp.signal)])
+    overdue.cancel()
+    this.#giveUp.abort()
+    await this.#queue.close()
+    await Promise.allSettled([housekeeping, this.#leases.stop()])
+    await this.#presence.stop()
+    await release()
+    this.#log.info({}, 'The worker stopped.')
+    this.#onDone()
+  }
+
+  /** Resolves when no claim is held, after `ms`, or when hurried. */
+  async #empty(ms: number): Promise<void> {
+    if (this.#slots.size === 0) return
+    const enough = new AbortController()
+    this.#onEmpty = () => enough.abort()
+    this.#hurry = () => enough.abort()
+    await this.#options.clock.sleep(ms, enough.signal)
+  }
+
+  #hear(message: string): void {
+    const [word, ...ids] = message.split(' ')
+    if (word === 'due') this.#promoter.look()
+    if (word === 'cancelled') for (const id of ids) this.#slots.get(id)?.execution.interrupt({ kind: 'cancelled' })
+  }
+
+  async #take(ticket: Ticket): Promise<void> {
+    const taken = await this.#claimer.claim(ticket)
+    if (taken) await this.#run(taken)
+  }
+
+  async #run({ claim, sentAt }: Taken): Promise<void> {
+    const { registry, clock } = this.#options
+    const definition = registry.get(claim.workflow)?.definition
+    if (!definition) return
+    const log = boundLogger(this.#log, {
+      runId: claim.id,
+      workflow: claim.workflow,
+      attempt: claim.attempt,
+      token: claim.token,
+    })
+    const execution = new Execution({ definition, claim, journal: this.#journals.open(claim), clock, log })
+    const held: Held = { claim, execution, leaseMs: definition.leaseMs, leasedAt: sentAt }
+    this.#slots.put(held)
+    try {
+      const ending = this.#stopping ? { ...nothing, outcome: { kind: 'released' } as const } : await execution.run()
+      await this.#settle(held, ending, log)
+    } catch (error) {
+      log.error({ error }, 'The claim could not be settled; the run is taken over when its lease ends.')
+    } finally {
+      this.#slots.free(claim.id)
+      if (this.#slots.size === 0) this.#onEmpty()
+    }
+  }
+
+  async #settle({ claim }: Held, ending: Ending, log: Logger): Promise<void> {
+    const { outcome } = ending
+    if (outcome.kind === 'lost') {
+      return log.warn({ reason: outcome.reason }, 'The lease was lost; what the handler still does changes nothing.')
+    }
+    let lost
+    try {
+      lost = await this.#settler.settle(claim, outcome, ending)
+    } catch (thrown) {
+      if (!isItemFault(thrown)) throw thrown
+      // What the database cannot store must not hold the run up for ever.
+      const error = storeError(thrown)
+      const failed = { kind: 'failed', failure: 'rejected', reason: error.message, error } as const
+      lost = await this.#settler.settle(claim, failed, { ...nothing, outcome: failed })
+    }
+    if (lost) log.warn({ reason: lost }, 'The lease was lost before the claim could settle; its answer was refused.')
+  }
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, inject } from 'vitest'
+
+/** A database of one's own on the test run's server. */
+export interface TestDatabase {
+  readonly name: string
+  readonly connectionString: string
+  readonly pool: pg.Pool
+  query<Row extends pg.QueryResultRow = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<pg.QueryResult<Row>>
+  /** Ends the pool and every other connection, then drops the database. */
+  drop(): Promise<void>
+}
+
+/** A new database that has been migrated. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const database = nameDatabase()
+  await create(database, inject('testServer').template)
+  return database
+}
+
+/** A new database that knows nothing of Holdfast. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  const database = nameDatabase()
+  await create(database, 'template0')
+  return database
+}
+
+/** A migrated database for the tests of a file or `describe`, there from the first of them until after the last. */
+export function useDatabase(): TestDatabase {
+  const database = nameDatabase()
+  beforeAll(() => create(database, inject('testServer').template))
+  afterAll(() => database.drop())
+  return database
+}
+
+/** Chooses the name and connects nowhere yet: a pool makes its first connection when it is first used. */
+function nameDatabase(): TestDatabase {
+  const { connectionString: adminString, prefix } = inject('testServer')
+  const name = `${prefix}${randomBytes(6).toString('hex')}`
+  const url = new URL(adminString)
+  url.pathname = `/${name}`
+  const pool = new pg.Pool({ connectionString: url.href, max: 4 })
+  // An idle connection that a test had ended is no failure: the pool makes another.
+  pool.on('error', () => {})
+  return {
+    name,
+    connectionString: url.href,
+    pool,
+    query: (text, values) => pool.query(text, values as unknown[] | undefined),
+    drop: async () => {
+      await pool.end()
+      await administer(`drop database if exists ${name} with (force)`)
+    },
+  }
+}
+
+async function create({ name }: TestDatabase, template: string): Promise<void> {
+  await administer(`create database ${name} template ${template}`)
+}
+
+async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: inject('testServer').connectionString })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
