@@ -5,8 +5,10 @@ const updateEveryMs = isTerminal ? 50 : 2000
 export class LiveLine {
   #text = ''
   #updatedAt = performance.now()
+  #isOver = false
 
   update(text: string): void {
+    if (this.#isOver) return
     this.#text = text
     if (performance.now() - this.#updatedAt < updateEveryMs) return
     this.#updatedAt = performance.now()
@@ -23,10 +25,10 @@ export class LiveLine {
 
   /** Leaves the last text standing. */
   end(): void {
-    if (!this.#text) return
+    if (this.#isOver) return
+    this.#isOver = true
     this.#erase()
-    console.log(this.#text)
-    this.#text = ''
+    if (this.#text) console.log(this.#text)
   }
 
   #draw(): void {

@@ -23,7 +23,9 @@ const patienceMs = 45_000
 
 /** Undone in reverse, however the example ends. */
 const cleanups: (() => unknown)[] = []
+const workers: WorkerProcess[] = []
 const givenUp = new AbortController()
+const interrupted = Symbol('interrupted')
 const giveUp = (reason: unknown): void => givenUp.abort(reason)
 
 async function runExample(): Promise<boolean> {
@@ -49,10 +51,9 @@ async function runExample(): Promise<boolean> {
 
   const payments = await startPaymentServer()
   cleanups.push(() => payments.close())
-  const workers = ['one', 'two'].map(
-    (name) => new WorkerProcess(name, { DATABASE_URL: connectionString, PAYMENTS_URL: payments.url }),
-  )
-  for (const worker of workers) {
+  for (const name of ['one', 'two']) {
+    const worker = new WorkerProcess(name, { DATABASE_URL: connectionString, PAYMENTS_URL: payments.url })
+    workers.push(worker)
     cleanups.push(() => worker.stop())
     worker.endedUnasked().catch(giveUp)
   }
@@ -90,18 +91,28 @@ async function untilGivenUp(): Promise<never> {
   throw givenUp.signal.reason
 }
 
-process.once('SIGINT', () => giveUp('Interrupted.'))
-process.once('SIGTERM', () => giveUp('Terminated.'))
-const patience = setTimeout(() => giveUp(`Not all orders had ended after ${patienceMs / 1000} s.`), patienceMs)
-
-let hasShownIt = false
-try {
-  hasShownIt = await Promise.race([runExample(), untilGivenUp()])
-  if (!hasShownIt) console.error('\nThe example did not show what it should: see ✗ above.')
-} catch (error) {
+function complain(error: unknown): void {
   console.error(`\n${colors.red(error instanceof Error ? error.message : String(error))}`)
+  for (const { name, lastWords } of workers) if (lastWords) console.error(`\nWorker ${name} said last:\n${lastWords}`)
+}
+
+process.once('SIGINT', () => giveUp(interrupted))
+process.once('SIGTERM', () => giveUp(interrupted))
+const patience = setTimeout(
+  () => giveUp(new Error(`Not all orders had ended after ${patienceMs / 1000} s.`)),
+  patienceMs,
+)
+
+try {
+  const hasShownAll = await Promise.race([runExample(), untilGivenUp()])
+  if (!hasShownAll) throw new Error('The example did not show what it should: see ✗ above.')
+  process.exitCode = 0
+} catch (error) {
+  process.exitCode = 1
+  if (error === interrupted) console.error('\nInterrupted.')
+  else complain(error)
 } finally {
   clearTimeout(patience)
   for (const cleanUp of cleanups.toReversed()) await cleanUp()
 }
-process.exit(hasShownIt ? 0 : 1)
+process.exit()

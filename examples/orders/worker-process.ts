@@ -1,13 +1,13 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A forked worker.ts: tells when it is ready, when it ended, and what it said if it ended unasked. */
+/** A forked worker.ts: tells when it is ready, whether it ended unasked, and what it said. */
 export class WorkerProcess {
   readonly name: string
   readonly #child: ChildProcess
   readonly #ready: Promise<unknown>
   readonly #ended: Promise<unknown>
-  #output = ''
+  #lastWords = ''
   #isEnding = false
 
   constructor(name: string, environment: Record<string, string>) {
@@ -19,11 +19,16 @@ export class WorkerProcess {
     this.#ready = once(this.#child, 'message')
     this.#ended = once(this.#child, 'exit')
     for (const stream of [this.#child.stdout, this.#child.stderr])
-      stream?.on('data', (chunk) => (this.#output = (this.#output + chunk).slice(-4000)))
+      stream?.on('data', (chunk) => (this.#lastWords = (this.#lastWords + chunk).slice(-2000)))
   }
 
   get isAlive(): boolean {
     return !this.#isEnding && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** The end of its log: of interest when something went wrong. */
+  get lastWords(): string {
+    return this.#lastWords
   }
 
   /** Resolves once the worker takes orders. */
@@ -35,7 +40,7 @@ export class WorkerProcess {
   async endedUnasked(): Promise<never> {
     await this.#ended
     if (this.#isEnding) return new Promise(() => {})
-    throw new Error(`worker ${this.name} ended by itself:\n${this.#output}`)
+    throw new Error(`Worker ${this.name} ended by itself.`)
   }
 
   /** SIGKILL: no handler runs, nothing is flushed, no farewell reaches the database. */

@@ -5,7 +5,13 @@ import { processOrder } from './process-order.ts'
 const connectionString = process.env.DATABASE_URL
 if (!connectionString) throw new Error('DATABASE_URL is not set: main.ts starts this file')
 
-const worker = createWorker({ connectionString, workflows: [processOrder], concurrency: 8, handleSignals: true })
+const worker = createWorker({
+  connectionString,
+  workflows: [processOrder],
+  concurrency: 8,
+  handleSignals: true,
+  logger: console,
+})
 // The parent is gone, in whatever way: nobody is left to tell us to stop.
 process.once('disconnect', () => void worker.stop({ grace: 0 }))
 

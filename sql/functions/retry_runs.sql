@@ -11,7 +11,10 @@ declare
 begin
   perform holdfast._require_read_committed();
   insert into holdfast.keys (workflow, key, run_id, dedupe)
-  select r.workflow, r.key, r.id, interval '0' from holdfast.runs r
+  select r.workflow, r.key, r.id, coalesce((
+    select (d.policy ->> 'dedupeMs')::double precision from holdfast.definitions d
+    where d.workflow = r.workflow order by d.first_seen_at desc limit 1), 0) * interval '1 ms'
+  from holdfast.runs r
   where r.id = any(_ids) and r.key is not null and r.state in ('failed', 'cancelled')
   order by r.workflow, r.key
   on conflict do nothing;

@@ -44,6 +44,34 @@ export async function startRuns(
   return rows.toSorted((a, b) => a.n - b.n)
 }
 
+export interface NamedStart {
+  readonly workflow: string
+  readonly input: string
+  readonly key: string | undefined
+  readonly group: string | undefined
+  readonly dueAt: string | undefined
+  readonly priority: number | undefined
+  readonly id: string
+  readonly metadata: string | undefined
+  readonly maxAttempts: number | undefined
+  readonly delayMs: number | undefined
+}
+
+export interface NamedStartRow {
+  readonly id: string
+  readonly created: boolean
+  readonly state: State
+}
+
+/** Starts a run of a workflow that this process has no definition of. */
+export async function startNamed(database: Database, start: NamedStart): Promise<NamedStartRow | undefined> {
+  const { workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delayMs } = start
+  const delay = delayMs === undefined ? undefined : `${delayMs} ms`
+  const values = [workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delay]
+  const [row] = await database.call<NamedStartRow>('start', values.map((value) => value ?? null))
+  return row
+}
+
 interface ClaimRow {
   readonly id: string
   readonly token: number

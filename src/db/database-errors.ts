@@ -4,6 +4,7 @@ import {
   DatabaseUnreachableError,
   HoldfastError,
   SchemaMissingError,
+  UnknownWorkflowError,
 } from '../model/errors.ts'
 
 const lostCodes = new Set([
@@ -79,6 +80,13 @@ export function explain(error: unknown): unknown {
   if (code === 'WF001') {
     return new DatabaseIsolationError(said, {
       remedy: 'Call it outside a transaction, or in one at read committed.',
+      cause: error,
+    })
+  }
+  if (code === 'WF002') {
+    return new UnknownWorkflowError(said, {
+      field: 'workflow',
+      remedy: 'Start a worker that has it, or check the name.',
       cause: error,
     })
   }

@@ -1,0 +1,40 @@
+import type { Command } from 'commander'
+import { Client } from '../client/client.ts'
+import { Database } from '../db/database.ts'
+import { verifySchema } from '../db/migrate.ts'
+import { systemClock } from '../model/clock.ts'
+import { release } from '../model/release.ts'
+
+export interface ConnectionFlags {
+  readonly databaseUrl?: string
+  readonly schema?: string
+}
+
+/** The flags every command has. */
+export function withConnection(command: Command): Command {
+  return command
+    .option('--database-url <url>', 'the database (default: DATABASE_URL)')
+    .option('--schema <name>', 'the schema Holdfast lives in', 'holdfast')
+}
+
+export function openDatabase({ databaseUrl, schema }: ConnectionFlags): Database {
+  const connectionString = databaseUrl ?? process.env['DATABASE_URL']
+  return new Database({ connectionString, schema, size: 4, applicationName: 'holdfast cli', clock: systemClock })
+}
+
+/** Runs one command against the database, and closes it whatever comes. */
+export async function withDatabase<T>(flags: ConnectionFlags, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = openDatabase(flags)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/** The command line never migrates but when asked to: `workflow migrate`. */
+export async function withClient<T>(flags: ConnectionFlags, work: (client: Client) => Promise<T>): Promise<T> {
+  return await withDatabase(flags, (database) =>
+    work(new Client({ database, clock: systemClock, prepare: () => verifySchema(database, release) })),
+  )
+}

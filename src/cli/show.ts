@@ -1,0 +1,56 @@
+import type { RunView } from '../client/run-view.ts'
+
+export interface ShowFlags {
+  readonly json?: boolean
+  readonly payloads?: boolean
+}
+
+/** One run, one field a line; payloads only when asked. */
+export function printRun(run: RunView, flags: ShowFlags): void {
+  if (flags.json) return printJson(toJson(run, flags))
+  for (const [name, value] of Object.entries(toJson(run, flags))) {
+    if (value !== undefined) console.log(`${name.padEnd(12)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  }
+}
+
+/** One run a line: aligned for people, one JSON array with --json. */
+export function printRuns(runs: readonly RunView[], flags: ShowFlags): void {
+  if (flags.json) return printJson(runs.map((run) => toJson(run, flags)))
+  if (runs.length === 0) return console.error('No run fits.')
+  const rows = runs.map((run) => [
+    run.id,
+    run.workflow,
+    run.state,
+    `${run.attempt}/${run.maxAttempts}`,
+    run.createdAt.toISOString(),
+    run.key ?? '-',
+    run.failure === undefined ? '' : `${run.failure}: ${run.reason ?? ''}`,
+  ])
+  const head = ['id', 'workflow', 'state', 'attempt', 'created', 'key', 'why']
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  for (const row of process.stdout.isTTY ? [head, ...rows] : rows) {
+    console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd())
+  }
+}
+
+export function printJson(value: unknown): void {
+  console.log(JSON.stringify(value, jsonSafe))
+}
+
+function toJson(run: RunView, { payloads }: ShowFlags): Record<string, unknown> {
+  const { input, output, lastError, ...rest } = run
+  return {
+    ...rest,
+    lastError: lastError && `${lastError.name}: ${lastError.message}`,
+    ...(payloads ? { input, output } : {}),
+  }
+}
+
+/** What JSON cannot say is shown as text: a display, not the stored form. */
+function jsonSafe(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [String(key), each]))
+  if (value instanceof Set) return [...value]
+  if (value instanceof RegExp || value instanceof Error) return String(value)
+  return value
+}

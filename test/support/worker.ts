@@ -1,0 +1,77 @@
+import { afterEach } from 'vitest'
+import { Database } from '../../src/db/database.ts'
+import { createRegistry } from '../../src/define/registry.ts'
+import { createClient, type Client, type Logger, type Workflow } from '../../src/index.ts'
+import { systemClock, type Clock } from '../../src/model/clock.ts'
+import { silentLogger } from '../../src/trace/bound-logger.ts'
+import { defaultTimings, type Timings } from '../../src/worker/timings.ts'
+import { WorkerCore } from '../../src/worker/worker.ts'
+import type { TestDatabase } from './database.ts'
+
+/** With a lease of 1.5 s: renewed every 0.5 s, swept every 0.3 s. */
+export const fastTimings: Timings = { ...defaultTimings, sweepMs: 300, renewAfter: 1 / 3 }
+
+export interface TestWorkerOptions {
+  readonly workflows: readonly Workflow[]
+  readonly concurrency?: number
+  readonly graceMs?: number
+  readonly timings?: Timings
+  readonly clock?: Clock
+  readonly logger?: Logger
+  readonly poolSize?: number
+}
+
+const toClose: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  await Promise.all(toClose.splice(0).map((close) => close()))
+})
+
+/** A worker in this process, stopped after the test at the latest. */
+export async function startWorker(database: TestDatabase, options: TestWorkerOptions): Promise<WorkerCore> {
+  const { workflows, concurrency = 16, graceMs = 1_000, timings = fastTimings } = options
+  const { clock = systemClock, logger = silentLogger, poolSize } = options
+  const own = new Database({ connectionString: database.connectionString, clock, size: poolSize })
+  const worker = new WorkerCore({
+    database: own,
+    registry: createRegistry(workflows),
+    concurrency,
+    graceMs,
+    clock,
+    log: logger,
+    timings,
+    prepare: () => Promise.resolve(),
+    release: () => own.close(),
+  })
+  toClose.push(() => worker.stop({ grace: 0 }))
+  await worker.start()
+  return worker
+}
+
+/** A client, closed after the test. */
+export function openClient(database: TestDatabase): Client {
+  const client = createClient({ connectionString: database.connectionString, migrate: 'off' })
+  toClose.push(() => client.close())
+  return client
+}
+
+export interface LogLine {
+  readonly level: keyof Logger
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** A logger that keeps its lines. */
+export function recordingLogger(): Logger & { readonly lines: LogLine[] } {
+  const lines: LogLine[] = []
+  const write = (level: keyof Logger) => (fields: LogLine['fields'], message: string) =>
+    void lines.push({ level, message, fields })
+  return { lines, debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+/** A promise and the function that resolves it: a signal between a test and a handler. */
+export function signal<T = void>(): { readonly promise: Promise<T>; readonly give: (value: T) => void } {
+  let give: (value: T) => void = () => undefined
+  const promise = new Promise<T>((resolve) => void (give = resolve))
+  return { promise, give }
+}
