@@ -1,6 +1,5 @@
-import type pg from 'pg'
 import { Client } from './client/client.ts'
-import { Database } from './db/database.ts'
+import { Database, type Pool } from './db/database.ts'
 import { verifySchema, type MigrateResult } from './db/migrate.ts'
 import type { ClientOptions as AnyClientOptions, MigrateMode } from './define/client-options.ts'
 import { parseClientOptions } from './define/parse-client-options.ts'
@@ -15,8 +14,8 @@ import { stopOnSignals } from './worker/signals.ts'
 import { defaultTimings } from './worker/timings.ts'
 import { WorkerCore } from './worker/worker.ts'
 
-export type ClientOptions = AnyClientOptions<pg.Pool>
-export type WorkerOptions = AnyWorkerOptions<Client, pg.Pool>
+export type ClientOptions = AnyClientOptions<Pool>
+export type WorkerOptions = AnyWorkerOptions<Client, Pool>
 
 /**
  * A client on the database at `connectionString`, or on the pg pool given.
@@ -24,9 +23,9 @@ export type WorkerOptions = AnyWorkerOptions<Client, pg.Pool>
  * @throws ConfigError if neither is given or an option is unknown.
  */
 export function createClient(options?: ClientOptions): Client {
-  const { migrate, ...where } = parseClientOptions(options)
+  const { migrate: mode, ...where } = parseClientOptions(options)
   const database = open(where)
-  return new Client({ database, clock: systemClock, prepare: preparation(database, migrate) })
+  return new Client({ database, clock: systemClock, prepare: preparation(database, mode) })
 }
 
 export interface Worker {
@@ -44,8 +43,16 @@ export interface Worker {
  * @throws ConfigError if an option is unknown or wrong, a workflow is there twice, or there is none.
  */
 export function createWorker(options: WorkerOptions): Worker {
-  const { migrate, client, workflows, concurrency, graceMs, handleSignals, logger, ...where } =
-    parseWorkerOptions<Client>(options)
+  const {
+    migrate: mode,
+    client,
+    workflows,
+    concurrency,
+    graceMs,
+    handleSignals,
+    logger,
+    ...where
+  } = parseWorkerOptions<Client>(options)
   const database = client ? Client.databaseOf(client) : open(where)
   const worker = new WorkerCore({
     database,
@@ -55,7 +62,7 @@ export function createWorker(options: WorkerOptions): Worker {
     clock: systemClock,
     log: logger ?? silentLogger,
     timings: defaultTimings,
-    prepare: preparation(database, migrate),
+    prepare: preparation(database, mode),
     release: async () => {
       if (!client) await database.close()
     },
@@ -76,7 +83,7 @@ export async function migrate(options?: Omit<ClientOptions, 'migrate'>): Promise
 
 function open(where: { connectionString: string | undefined; pool: unknown; schema: string }): Database {
   const { connectionString, pool, schema } = where
-  return new Database({ connectionString, pool: pool as pg.Pool | undefined, schema, clock: systemClock })
+  return new Database({ connectionString, pool: pool as Pool | undefined, schema, clock: systemClock })
 }
 
 function preparation(database: Database, mode: MigrateMode): () => Promise<void> {

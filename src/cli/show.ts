@@ -9,7 +9,8 @@ export interface ShowFlags {
 export function printRun(run: RunView, flags: ShowFlags): void {
   if (flags.json) return printJson(toJson(run, flags))
   for (const [name, value] of Object.entries(toJson(run, flags))) {
-    if (value !== undefined) console.log(`${name.padEnd(12)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    if (value !== undefined)
+      console.log(`${name.padEnd(12)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
   }
 }
 
@@ -29,7 +30,12 @@ export function printRuns(runs: readonly RunView[], flags: ShowFlags): void {
   const head = ['id', 'workflow', 'state', 'attempt', 'created', 'key', 'why']
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
   for (const row of process.stdout.isTTY ? [head, ...rows] : rows) {
-    console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd())
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
   }
 }
 

@@ -1,4 +1,5 @@
 import { createColors } from 'picocolors'
+import { systemClock } from '../model/clock.ts'
 import type { LogFields, Logger } from '../model/logger.ts'
 
 /** Log lines for a terminal, on stderr: time, level, message, then the fields as name=value. */
@@ -8,7 +9,7 @@ export function terminalLogger(): Logger {
     const rest = Object.entries(fields)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}=${readable(value)}`)
-    const time = new Date().toISOString().slice(11, 23)
+    const time = new Date(systemClock.wallClock()).toISOString().slice(11, 23)
     console.error(`${colors.dim(time)} ${level} ${message} ${colors.dim(rest.join(' '))}`)
   }
   return {
@@ -23,7 +24,7 @@ function readable(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(`${value.name}: ${value.message}`)
   if (typeof value === 'string') return /^[\w.:-]+$/.test(value) ? value : JSON.stringify(value)
   try {
-    return JSON.stringify(value) ?? String(value)
+    return JSON.stringify(value)
   } catch {
     return String(value)
   }

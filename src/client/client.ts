@@ -1,7 +1,8 @@
-import { cancelRun, findRun, listRuns, retryRun } from '../db/calls.ts'
+import { cancelRun, findRun, listRuns, retryRun } from '../db/run-calls.ts'
 import type { Database } from '../db/database.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
 import { isWorkflow } from '../define/define-workflow.ts'
+import { describeValue } from '../define/describe-value.ts'
 import type { StartArgs, StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
 import { parseDuration } from '../model/duration.ts'
@@ -83,7 +84,11 @@ export class Client {
    * @throws InvalidInputError, UnserializableError, PayloadTooLargeError, ArgumentError: nothing was written.
    * @throws KeyReusedError if the key names a run with another input.
    */
-  async start<I, O>(workflow: Workflow<I, never, O>, ...[input, options]: StartArgs<I, StartOptions>): Promise<Started<O>> {
+  async start<I, O>(
+    // oxlint-disable-next-line typescript/no-explicit-any -- what its handler gets does not matter here
+    workflow: Workflow<I, any, O>,
+    ...[input, options]: StartArgs<I, StartOptions>
+  ): Promise<Started<O>> {
     if (!isWorkflow(workflow)) {
       throw new ArgumentError('start was given something else than a workflow.', {
         field: 'workflow',
@@ -233,12 +238,15 @@ function outputOf(view: RunView): unknown {
 }
 
 function readWhich(run: Which): { id?: string; workflow?: string; key?: string } {
-  if (typeof run === 'object' && run !== null && 'key' in run) {
-    return { workflow: typeof run.workflow === 'string' ? run.workflow : run.workflow.name, key: run.key }
+  const given: unknown = run
+  if (typeof given === 'object' && given !== null && 'key' in given && 'workflow' in given) {
+    const { workflow, key } = given
+    const name = isWorkflow(workflow) ? workflow.name : workflow
+    if (typeof name === 'string' && typeof key === 'string') return { workflow: name, key }
   }
-  const id: unknown = typeof run === 'object' && run !== null ? run.id : run
+  const id = typeof given === 'object' && given !== null && 'id' in given ? given.id : given
   if (isUuid(id)) return { id }
-  throw new ArgumentError(`A run is named by its id, not by ${JSON.stringify(id) ?? typeof id}.`, {
+  throw new ArgumentError(`A run is named by its id, not by ${describeValue(id)}.`, {
     field: 'run',
     remedy: 'Pass a UUID, what start returned, or { workflow, key }.',
   })

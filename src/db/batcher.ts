@@ -31,7 +31,7 @@ export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
   readonly #maxItems: number
   readonly #inFlight: number
-  #waiting: Entry<Item, Result>[] = []
+  readonly #waiting: Entry<Item, Result>[] = []
   #flying = 0
   #isArmed = false
 

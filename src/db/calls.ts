@@ -68,7 +68,10 @@ export async function startNamed(database: Database, start: NamedStart): Promise
   const { workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delayMs } = start
   const delay = delayMs === undefined ? undefined : `${delayMs} ms`
   const values = [workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delay]
-  const [row] = await database.call<NamedStartRow>('start', values.map((value) => value ?? null))
+  const [row] = await database.call<NamedStartRow>(
+    'start',
+    values.map((value) => value ?? null),
+  )
   return row
 }
 
@@ -221,40 +224,4 @@ export type SweepPass = 'end_leases' | 'fail_overdue' | 'reissue_tickets'
 export async function sweepPass(database: Database, pass: SweepPass, limit: number): Promise<number> {
   const [row] = await database.call<Record<string, number>>(pass, [limit])
   return row?.[pass] ?? 0
-}
-
-export async function findRun(
-  database: Database,
-  which: { id?: string | undefined; workflow?: string | undefined; key?: string | undefined },
-): Promise<string | undefined> {
-  const [row] = await database.call<{ run: string }>('find_run', [
-    which.id ?? null,
-    which.workflow ?? null,
-    which.key ?? null,
-  ])
-  return row?.run
-}
-
-export async function listRuns(
-  database: Database,
-  filter: { workflow: string | undefined; state: State | undefined; limit: number },
-): Promise<string[]> {
-  const rows = await database.call<{ run: string }>('list_runs', [
-    filter.workflow ?? null,
-    filter.state ?? null,
-    filter.limit,
-  ])
-  return rows.map((row) => row.run)
-}
-
-export async function cancelRun(database: Database, id: string, reason: string | undefined): Promise<boolean> {
-  const [row] = await database.call<{ is_cancelled: boolean }>('cancel_runs', [[id], reason ?? null])
-  return row !== undefined
-}
-
-export type RetryResult = 'retried' | 'key_taken' | 'not_ended'
-
-export async function retryRun(database: Database, id: string): Promise<RetryResult | undefined> {
-  const [row] = await database.call<{ outcome: RetryResult }>('retry_runs', [[id]])
-  return row?.outcome
 }

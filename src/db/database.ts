@@ -12,6 +12,8 @@ import { schemaNames, type SchemaNames } from './schema-names.ts'
  * Invariant: every call runs at `read committed` with a lock time-out, whatever the database's defaults are.
  */
 
+export type Pool = pg.Pool
+
 export interface DatabaseOptions {
   readonly connectionString?: string | undefined
   /** The caller's own pool. It is neither set up nor ended here. */
@@ -58,19 +60,23 @@ export class Database {
     this.#clock = clock
     this.isOwn = pool === undefined
     // The pool keeps its password out of a copy.
-    this.connectionConfig = pool ? { ...pool.options, password: pool.options.password } : readConnectionString(connectionString, applicationName)
+    this.connectionConfig = pool
+      ? { ...pool.options, password: pool.options.password }
+      : readConnectionString(connectionString, applicationName)
     this.pool = pool ?? sessionPool(this.connectionConfig, size)
   }
 
   get size(): number {
-    return this.pool.options.max ?? 10
+    return this.pool.options.max
   }
 
   /** Calls a SQL function; dead locks and serialization failures are tried again here. */
   async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return this.isOwn ? await this.callOn<Row>(this.pool, fn, values, true) : await this.#callWrapped<Row>(fn, values)
+        return this.isOwn
+          ? await this.callOn<Row>(this.pool, fn, values, true)
+          : await this.#callWrapped<Row>(fn, values)
       } catch (error) {
         if (!isSerializationFailure(error) || tries >= 10) throw this.#explained(error)
         await this.#clock.sleep(this.#clock.random() * 20 * tries)
@@ -160,7 +166,10 @@ export function sessionPool(config: pg.ClientConfig, size: number): pg.Pool {
     ...config,
     max: size,
     connectionTimeoutMillis: 10_000,
-    onConnect: async (client) => void (await client.query(sessionSetup)),
+    // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it, whatever its types say
+    onConnect: async (client) => {
+      await client.query(sessionSetup)
+    },
   })
   // An idle session that is cut off is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
@@ -173,6 +182,10 @@ const boolType = 16
 
 /** Parsers of our own: an application may have changed pg's global ones. */
 export const plainTypes: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number) => (text: string) =>
-    text === null ? null : numberTypes.has(oid) ? Number(text) : oid === boolType ? text === 't' : text,
-} as pg.CustomTypesConfig
+  getTypeParser: ((oid: number) => (text: string) =>
+    numberTypes.has(oid)
+      ? Number(text)
+      : oid === boolType
+        ? text === 't'
+        : text) as pg.CustomTypesConfig['getTypeParser'],
+}

@@ -1,10 +1,5 @@
 import pg from 'pg'
-import {
-  DatabaseVersionError,
-  SchemaChangedError,
-  SchemaMissingError,
-  SchemaNewerError,
-} from '../model/errors.ts'
+import { DatabaseVersionError, SchemaChangedError, SchemaMissingError, SchemaNewerError } from '../model/errors.ts'
 import { explain } from './database-errors.ts'
 import type { Database } from './database.ts'
 import { renderSql, type SchemaNames } from './schema-names.ts'
@@ -38,11 +33,7 @@ interface Plan {
 
 const oldestServer = 13
 
-export async function migrate(
-  database: Database,
-  release: string,
-  migrateQueue: MigrateQueue,
-): Promise<MigrateResult> {
+export async function migrate(database: Database, release: string, migrateQueue: MigrateQueue): Promise<MigrateResult> {
   const { names } = database
   return await withClient(database, async (client) => {
     await requireServer(client)
@@ -177,4 +168,3 @@ async function withClient<T>(database: Database, work: (client: pg.Client) => Pr
     await client.end().catch(() => undefined)
   }
 }
-

@@ -30,8 +30,7 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options
-    this.#client = Promise.reject(new ClosedError('The session was not started.'))
-    this.#client.catch(() => undefined)
+    this.#client = this.#use(Promise.reject(new ClosedError('The session was not started.')))
   }
 
   get isConnected(): boolean {
@@ -40,9 +39,7 @@ export class Session {
 
   /** Connects; rejects if the first connection cannot be had. */
   async start(): Promise<void> {
-    this.#client = this.#connect()
-    this.#client.catch(() => undefined)
-    await this.#client
+    await this.#use(this.#connect())
   }
 
   /** Calls a SQL function here. It waits for a connection being made, but does not ask again when one is lost. */
@@ -57,13 +54,24 @@ export class Session {
     await client?.end().catch(() => undefined)
   }
 
+  /** A failed connection is met by whoever asks next; it must not end the process before. */
+  #use(client: Promise<pg.Client>): Promise<pg.Client> {
+    client.catch(() => undefined)
+    this.#client = client
+    return client
+  }
+
   async #connect(): Promise<pg.Client> {
     const { database, name, setUp, onNotification } = this.#options
-    const client = new pg.Client({ ...database.connectionConfig, application_name: name, connectionTimeoutMillis: 5_000 })
-    let isLost = false
+    const client = new pg.Client({
+      ...database.connectionConfig,
+      application_name: name,
+      connectionTimeoutMillis: 5_000,
+    })
+    const life = { isOver: false }
     const lose = (error?: unknown): void => {
-      if (isLost) return
-      isLost = true
+      if (life.isOver) return
+      life.isOver = true
       if (this.#isConnected) this.#lose(error)
     }
     client.on('error', lose)
@@ -74,21 +82,24 @@ export class Session {
       await client.query(sessionSetup)
       await setUp(client)
     } catch (error) {
-      isLost = true
+      life.isOver = true
       await client.end().catch(() => undefined)
       throw error
     }
-    this.#isConnected = !isLost
-    if (isLost) throw new ClosedError('The session was lost while it was set up.')
+    this.#requireAlive(life)
+    this.#isConnected = true
     return client
+  }
+
+  #requireAlive(life: { readonly isOver: boolean }): void {
+    if (life.isOver) throw new ClosedError('The session was lost while it was set up.')
   }
 
   #lose(error: unknown): void {
     this.#isConnected = false
     if (this.#closing.signal.aborted) return
     this.#options.onLoss?.(error)
-    this.#client = this.#reconnect()
-    this.#client.catch(() => undefined)
+    void this.#use(this.#reconnect())
   }
 
   async #reconnect(): Promise<pg.Client> {

@@ -1,17 +1,28 @@
+import type { Clock } from '../model/clock.ts'
 import { decode, encode } from '../model/codec.ts'
 import { Directive } from '../model/directive.ts'
 import { LeaseLostError } from '../model/errors.ts'
-import type { MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
+import type { Journal, MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
+import type { Logger } from '../model/logger.ts'
 import { backoffMs } from '../model/retry.ts'
 import { isNonRetryable, reviveError, storeError, type StoredError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
 import type { Deliveries, Place } from './deliveries.ts'
 import type { Failures } from './failures.ts'
 import type { Call } from './ledger.ts'
-import type { Caller } from './scope.ts'
+import type { Caller, Scope } from './scope.ts'
 import { StepHandle } from './step-handle.ts'
 import type { ResolvedStepOptions } from './step-options.ts'
-import type { StepsOptions } from './steps.ts'
+
+export interface StepsOptions {
+  readonly definition: Definition
+  readonly runId: string
+  readonly journal: Journal
+  readonly scope: Scope
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onLost: (error: LeaseLostError) => void
+}
 
 /** Runs a body and gets its answer kept: alone, or in the transaction it ran in. */
 export type Perform = (step: StepHandle, make: (answer: unknown) => NewMemo) => Promise<StoredOutcome>

@@ -53,7 +53,10 @@ export async function bounded<T>(step: StepHandle, clock: Clock, log: Logger, bo
   const expired = new Promise<never>((_, reject) => void (expire = reject))
   const timer = clock.after(timeoutMs, () => {
     const error = new TimeoutError(`Step "${key}" took longer than its timeout of ${formatDuration(timeoutMs)}.`)
-    log.warn({ step: key, timeoutMs }, 'A step ran past its timeout. If its body ignores the signal, it is still running.')
+    log.warn(
+      { step: key, timeoutMs },
+      'A step ran past its timeout. If its body ignores the signal, it is still running.',
+    )
     abort(error)
     expire(error)
   })

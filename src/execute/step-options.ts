@@ -15,7 +15,12 @@ const maxArgsBytes = 64 * 1024
 const defaultMaxTries = 3
 const known: readonly (keyof StepOptions)[] = ['args', 'retry', 'timeout']
 
-export const noStepOptions: ResolvedStepOptions = { args: undefined, retry: undefined, maxTries: 1, timeoutMs: undefined }
+export const noStepOptions: ResolvedStepOptions = {
+  args: undefined,
+  retry: undefined,
+  maxTries: 1,
+  timeoutMs: undefined,
+}
 
 /** Throws a typed error that names the option. */
 export function readStepOptions(given: StepOptions | undefined): ResolvedStepOptions {

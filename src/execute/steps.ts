@@ -1,28 +1,13 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { Clock } from '../model/clock.ts'
-import type { LeaseLostError } from '../model/errors.ts'
-import type { Journal, NewMemo } from '../model/journal.ts'
-import type { Logger } from '../model/logger.ts'
+import type { NewMemo } from '../model/journal.ts'
 import type { TriedStep } from '../model/outcome.ts'
 import type { Queryable, Step, StepOptions } from '../model/run.ts'
-import type { Definition } from '../model/workflow.ts'
 import { Deliveries } from './deliveries.ts'
 import { Failures } from './failures.ts'
 import { checkStepName, Ledger, type Call } from './ledger.ts'
-import type { Scope } from './scope.ts'
-import { handOut, StepCall, type Perform } from './step-call.ts'
+import { handOut, StepCall, type Perform, type StepsOptions } from './step-call.ts'
 import { bounded } from './step-handle.ts'
 import { noStepOptions, readStepOptions, type ResolvedStepOptions } from './step-options.ts'
-
-export interface StepsOptions {
-  readonly definition: Definition
-  readonly runId: string
-  readonly journal: Journal
-  readonly scope: Scope
-  readonly clock: Clock
-  readonly log: Logger
-  readonly onLost: (error: LeaseLostError) => void
-}
 
 /** The steps of one claim: recalls what was kept, and runs what was not. */
 export class Steps {

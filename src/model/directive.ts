@@ -28,4 +28,3 @@ export class Directive extends Error {
 
 /** What a step or handler answers once directives are taken out. */
 export type Answer<R> = Exclude<Awaited<R>, Directive>
-

@@ -58,11 +58,7 @@ export interface Run {
    * Runs `fn` in a database transaction and keeps its answer in the same one: rows and answer commit together, once.
    * Serialization failures and dead locks (40001, 40P01) run it again.
    */
-  transaction<T>(
-    name: string,
-    fn: (tx: Queryable, step: Step) => Promise<T>,
-    options?: StepOptions,
-  ): Promise<Answer<T>>
+  transaction<T>(name: string, fn: (tx: Queryable, step: Step) => Promise<T>, options?: StepOptions): Promise<Answer<T>>
 
   /** The time by this process's clock, kept: every replay gets the first answer. */
   now(): Promise<Date>

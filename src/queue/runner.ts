@@ -1,4 +1,4 @@
-import { Logger as QueueLogger, run, type Runner, type TaskList } from 'graphile-worker'
+import { Logger as QueueLogger, run as runQueue, type Runner, type TaskList } from 'graphile-worker'
 import { EventEmitter } from 'node:events'
 import type { Database } from '../db/database.ts'
 import { PatientPool } from '../db/patient-pool.ts'
@@ -80,6 +80,7 @@ export class QueueRunner {
   }
 
   async #run(): Promise<void> {
+    if (this.#isStopping) return
     const { database, concurrency, workflows, newPoolId, onPoolId } = this.#options
     const poolId = newPoolId()
     await onPoolId(poolId)
@@ -93,12 +94,12 @@ export class QueueRunner {
         },
       ]),
     )
-    this.#runner = await run({
+    this.#runner = await runQueue({
       pgPool: this.#pool.asPool(),
       schema: database.names.queue,
       taskList: tasks,
       noHandleSignals: true,
-      events: events as never,
+      events,
       logger: queueLogger(this.#options.log),
       preset: {
         worker: {
@@ -125,14 +126,16 @@ export class QueueRunner {
   }
 
   async #restart(poolId: string): Promise<void> {
-    if (this.#isStopping) return
     const { clock, log, database } = this.#options
+    if (this.#isStopping) return
     log.error({ poolId }, 'The queue ended by itself and is started again.')
     await clock.sleep(restartAfterMs)
     await this.#pool
       .query(`select ${database.names.quotedQueue}.force_unlock_workers($1)`, [[poolId]])
-      .catch((error: unknown) => log.error({ error, poolId }, 'Its tickets could not be unlocked; they are issued again.'))
-    if (!this.#isStopping) await this.#run()
+      .catch((error: unknown) =>
+        log.error({ error, poolId }, 'Its tickets could not be unlocked; they are issued again.'),
+      )
+    await this.#run()
   }
 }
 

@@ -47,7 +47,7 @@ export class Claimer {
     const workflow = this.#registry.get(ticket.workflow)
     if (!workflow) return undefined
     // A call already under way may have looked before this ticket was issued.
-    for (let asked; (asked = this.#asked.get(ticket.run)); ) await asked
+    for (let asked; (asked = this.#asked.get(ticket.run));) await asked
     const held = this.#slots.get(ticket.run)
     if (held) {
       const isOld = ticket.token === undefined || ticket.token < held.claim.token
@@ -76,7 +76,10 @@ export class Claimer {
 
   async #claim(wanted: readonly Wanted[], patience: Patience): Promise<(Taken | undefined)[]> {
     if (this.#isClosed) {
-      await returnTickets(this.#database, wanted.map((ticket) => ticket.run))
+      await returnTickets(
+        this.#database,
+        wanted.map((ticket) => ticket.run),
+      )
       return wanted.map(() => undefined)
     }
     const items = wanted.map(({ run, leaseMs }) => ({ id: run, lease_ms: leaseMs }))

@@ -96,7 +96,10 @@ export class Leases implements Part {
     }
     for (const held of slots.all()) {
       if (now - held.leasedAt < held.leaseMs * timings.giveUpAfter) continue
-      log.warn({ runId: held.claim.id, token: held.claim.token }, 'The lease could not be renewed in time; the claim stops.')
+      log.warn(
+        { runId: held.claim.id, token: held.claim.token },
+        'The lease could not be renewed in time; the claim stops.',
+      )
       held.execution.interrupt({ kind: 'lost', reason: 'not_found' })
     }
     if (!this.#isStopped) this.#watchTimer = clock.after(this.#watchMs, () => this.#watch())

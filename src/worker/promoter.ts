@@ -50,7 +50,7 @@ export class Promoter implements Part {
     this.#timer?.cancel()
     let waitMs = this.#lookMs
     try {
-      for (let promoted = batch; promoted === batch && !this.#isStopped; ) {
+      for (let promoted = batch; promoted === batch && !this.#isStopped;) {
         this.#isWanted = false
         const result = await promoteDue(this.#database, batch)
         promoted = result.promoted

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os'
-import { pid } from 'node:process'
 import { isItemFault } from '../db/database-errors.ts'
 import type { Database } from '../db/database.ts'
 import { JournalStore } from '../db/live-journal.ts'
@@ -86,7 +85,7 @@ export class WorkerCore {
     this.#presence = new Presence({
       database,
       workerId: this.id,
-      name: `${hostname()} ${pid}`,
+      name: `${hostname()} ${process.pid}`,
       workflows: registry.names,
       slots: concurrency,
       leaseMs: Math.max(...leases),
@@ -116,7 +115,8 @@ export class WorkerCore {
 
   /** Resolves when it takes runs. A second call answers as the first. */
   start(): Promise<void> {
-    if (this.#stopping) return Promise.reject(new ClosedError('This worker was stopped.', { remedy: 'Create a new one.' }))
+    if (this.#stopping)
+      return Promise.reject(new ClosedError('This worker was stopped.', { remedy: 'Create a new one.' }))
     return (this.#starting ??= this.#start())
   }
 
