@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { connect } from '../support/connections.ts'
+import { useDatabase } from '../support/database.ts'
+import { newWorker, startItem } from '../support/runs.ts'
+
+const database = useDatabase()
+
+/** Every function that locks and then reads, with arguments that would do nothing. */
+const deciding: readonly (readonly [string, ...unknown[]])[] = [
+  ['claim_runs', newWorker(), [], false],
+  ['keep_steps', []],
+  ['keep_progress', []],
+  ['settle_runs', newWorker(), []],
+  ['renew_leases', newWorker(), []],
+  ['cancel_runs', '{}', null],
+  ['retry_runs', '{}'],
+  ['return_tickets', '{}'],
+  ['promote_due', 1],
+  ['end_leases', 1],
+  ['fail_overdue', 1],
+  ['reissue_tickets', 1],
+  ['bury_workers', newWorker()],
+]
+
+test('the list of deciding functions is the one in the database', async () => {
+  const { rows } = await database.query<{ proname: string }>(
+    `select proname from pg_proc
+     where pronamespace = 'holdfast'::regnamespace and prosrc like '%_require_read_committed()%'`,
+  )
+  expect(rows.map((row) => row.proname).toSorted()).toEqual(deciding.map(([name]) => name).toSorted())
+})
+
+test('counting under a lock at repeatable read lets in one too many, without an error', async () => {
+  const [a, b] = [await connect(database), await connect(database)]
+  await a.query('create table room (id int primary key); create table guests (id int primary key)')
+  await a.query('insert into room values (1)')
+  const enter = async (session: typeof a, guest: number): Promise<void> => {
+    await session.query('select from room where id = 1 for update')
+    await session.query(`insert into guests select ${guest} where (select count(*) from guests) < 1`)
+  }
+  await a.query('begin isolation level repeatable read')
+  await a.query('select 1 from guests')
+  await b.query('begin isolation level repeatable read')
+  await enter(b, 2)
+  await b.query('commit')
+  await enter(a, 1)
+  await a.query('commit')
+  expect(await a.query('select id from guests order by id')).toEqual([{ id: 1 }, { id: 2 }])
+})
+
+test.each(['repeatable read', 'serializable'])('functions that lock and then read refuse %s', async (level) => {
+  const session = await connect(database)
+  for (const [name, ...values] of deciding) {
+    await session.query(`begin isolation level ${level}`)
+    await expect(session.call(name, ...values), name).rejects.toMatchObject({ code: 'WF001' })
+    await session.query('rollback')
+    await session.query('begin isolation level read committed')
+    await expect(session.call(name, ...values), name).resolves.toBeDefined()
+    await session.query('rollback')
+  }
+})
+
+test.each(['read committed', 'repeatable read', 'serializable'])('a start works at %s', async (level) => {
+  const session = await connect(database)
+  await session.query(`begin isolation level ${level}`)
+  await expect(session.call('start_runs', [startItem({ key: level })])).resolves.toMatchObject([{ is_created: true }])
+  await session.query('commit')
+})

@@ -1,0 +1,61 @@
+import { systemClock } from '../../src/model/clock.ts'
+import { uuidv4, uuidv7 } from '../../src/model/id.ts'
+import type { Connection } from './connections.ts'
+
+export const newId = (): string => uuidv7(systemClock)
+
+/** A worker's id with nothing behind it. */
+export const newWorker = (): string => uuidv4(systemClock)
+
+export interface StartItemOverrides {
+  readonly id?: string
+  readonly workflow?: string
+  readonly key?: string
+  readonly max_attempts?: number
+  readonly priority?: number
+  readonly delay_ms?: number
+  readonly input?: string
+}
+
+/** An item for start_runs, as a client makes it. */
+export function startItem(overrides: StartItemOverrides = {}): StartItemOverrides & { readonly id: string } {
+  return {
+    id: newId(),
+    workflow: 'sample',
+    priority: 0,
+    max_attempts: 10,
+    input: 'null',
+    ...overrides,
+    ...{ dedupe_ms: 86_400_000 },
+  }
+}
+
+/** Ids of runs that wait for a worker, rising. */
+export async function waitingRuns(connection: Connection, count: number): Promise<string[]> {
+  const items = Array.from({ length: count }, () => startItem())
+  await connection.call('start_runs', items)
+  return items.map((item) => item.id).toSorted()
+}
+
+/** Ids of runs that `worker` has claimed with token 1. */
+export async function runningRuns(connection: Connection, worker: string, count: number): Promise<string[]> {
+  const ids = await waitingRuns(connection, count)
+  await claim(connection, worker, ids)
+  return ids
+}
+
+export interface ClaimedRow {
+  readonly id: string
+  readonly token: number
+  readonly attempt: number
+}
+
+export async function claim(connection: Connection, worker: string, ids: readonly string[]): Promise<ClaimedRow[]> {
+  const items = ids.map((id) => ({ id, lease_ms: 30_000 }))
+  return (await connection.call('claim_runs', worker, items, false)) as unknown as ClaimedRow[]
+}
+
+/** An item for keep_steps. */
+export function memo(id: string, token: number, overrides: object = {}): object {
+  return { id, token, key: 'step', kind: 'answer', value: '1', types: null, seq: 1, ordinal: 1, tries: 1, ...overrides }
+}
