@@ -10,40 +10,36 @@ create or replace function holdfast.claim_runs(_worker uuid, _items json, _is_re
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
   memos text, tries text)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
+  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _at timestamptz;
-  _claimed uuid[];
 begin
   perform holdfast._require_read_committed();
   perform 1 from (
-    select from holdfast.runs r join json_to_recordset(_items) i (id uuid) on r.id = i.id
-    order by r.depth, r.id
-    for update of r
+    select from holdfast.runs r where r.id = any(_ids) order by r.depth, r.id for update of r
   ) locked;
   _at := holdfast._now();
 
+  return query
   with claimed as (
     update holdfast.runs r
     set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at,
       attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
       lease_until = _at + i.lease_ms * interval '1 ms', recalled = null, reason = null, error = null
     from json_to_recordset(_items) i (id uuid, lease_ms double precision)
-    where r.id = i.id
+    where r.id = any(_ids) and r.id = i.id
       and (r.state = 'waiting' or r.state = 'suspended' and exists (
         select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)))
       and (r.deadline_at is null or r.deadline_at > _at)
-    returning r.id
+    returning r.*
+  ), taken as (
+    select * from claimed
+    union all
+    select r.* from holdfast.runs r
+    where _is_repeated and r.id = any(_ids) and r.state = 'running' and r.worker_id = _worker
   )
-  select array_agg(id) into _claimed from claimed;
-  if _is_repeated then
-    select _claimed || array_agg(r.id) into _claimed
-    from holdfast.runs r join json_to_recordset(_items) i (id uuid) on r.id = i.id
-    where r.state = 'running' and r.worker_id = _worker and r.id <> all(coalesce(_claimed, '{}'));
-  end if;
-
-  return query
   select r.id, r.token, r.workflow, r.key, r.group_key, r.attempt, r.max_attempts,
     (extract(epoch from r.deadline_at - _at) * 1000)::double precision, r.metadata::text, r.input::text, r.input_types,
     case when r.token > 1 then (
@@ -54,7 +50,6 @@ begin
       select json_agg(json_build_object('key', t.key, 'tries', t.tries,
         'waitMs', greatest(0, extract(epoch from t.retry_at - _at) * 1000)))
       from holdfast.tries t where t.run_id = r.id and t.attempt = r.attempt and t.retry_at is not null)::text end
-  from holdfast.runs r
-  where r.id = any(_claimed);
+  from taken r;
 end
 $$;

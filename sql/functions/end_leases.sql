@@ -11,7 +11,7 @@ begin
   perform holdfast._require_read_committed();
   with lapsed as materialized (
     select r.id from holdfast.runs r
-    where r.state = 'running' and (r.lease_until <= _at
+    where r.token % 2 = 1 and (r.lease_until <= _at
       or exists (select from holdfast.workers w where w.id = r.worker_id and w.ended_as = 'dead'))
     order by r.depth, r.id
     limit _limit
@@ -24,7 +24,7 @@ begin
       ended_at = case when r.attempt >= r.max_attempts then _at end,
       reason = 'The worker that ran it stopped renewing its lease.'
     from lapsed
-    where r.id = lapsed.id and r.state = 'running' and (r.lease_until <= _at
+    where r.id = lapsed.id and r.token % 2 = 1 and (r.lease_until <= _at
       or exists (select from holdfast.workers w where w.id = r.worker_id and w.ended_as = 'dead'))
     returning r.id
   )

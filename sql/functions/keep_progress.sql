@@ -1,7 +1,8 @@
 -- Keeps the newest progress of runs in flight. Items: id, token, value, types. A claim that is lost keeps nothing.
 create or replace function holdfast.keep_progress(_items json) returns integer
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 declare
+  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _count integer;
 begin
   perform holdfast._require_read_committed();
@@ -11,13 +12,11 @@ begin
       with ordinality x (id, token, value, types, n)
     order by x.id, x.token desc, x.n desc
   ), fenced as materialized (
-    select r.id from items i join holdfast.runs r on r.id = i.id and r.token = i.token
-    order by r.depth, r.id
-    for key share of r
+    select r.id, r.token from holdfast.runs r where r.id = any(_ids) order by r.depth, r.id for key share of r
   )
   insert into holdfast.progress as p (run_id, token, at, value, types)
   select i.id, i.token, holdfast._now(), i.value::json, i.types
-  from items i join fenced f on f.id = i.id
+  from items i join fenced f on f.id = i.id and f.token = i.token
   order by i.id
   on conflict (run_id) do update
   set token = excluded.token, at = excluded.at, value = excluded.value, types = excluded.types;

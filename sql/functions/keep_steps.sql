@@ -6,26 +6,26 @@
 -- The fence is the lock: a join on the token without it let a stale step commit after a take-over.
 create or replace function holdfast.keep_steps(_items json)
 returns table (n integer, lost text, kind text, value text, types text)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
+  _at timestamptz := holdfast._now();
+  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _count integer;
 begin
   perform holdfast._require_read_committed();
-  with items as materialized (
-    select * from json_to_recordset(_items) i (id uuid, token integer, key text, kind text, value text, types text,
-      seq integer, ordinal integer, tries smallint, duration_ms double precision, args text)
-  ), fenced as materialized (
-    select r.id, r.token, r.attempt
-    from (select distinct id, token from items) i join holdfast.runs r on r.id = i.id and r.token = i.token
+  with fenced as materialized (
+    select r.id, r.token, r.attempt from holdfast.runs r where r.id = any(_ids)
     order by r.depth, r.id
     for key share of r
   )
   insert into holdfast.steps (run_id, key, kind, seq, ordinal, attempt, token, tries, kept_at, duration, value, types,
     args)
-  select i.id, i.key, i.kind, i.seq, i.ordinal, f.attempt, i.token, i.tries, holdfast._now(),
-    i.duration_ms * interval '1 ms', i.value::json, i.types, i.args
-  from items i join fenced f on f.id = i.id and f.token = i.token
+  select i.id, i.key, i.kind, i.seq, i.ordinal, f.attempt, i.token, i.tries, _at, i.duration_ms * interval '1 ms',
+    i.value::json, i.types, i.args
+  from json_to_recordset(_items) i (id uuid, token integer, key text, kind text, value text, types text,
+    seq integer, ordinal integer, tries smallint, duration_ms double precision, args text)
+  join fenced f on f.id = i.id and f.token = i.token
   on conflict do nothing;
 
   get diagnostics _count = row_count;
@@ -35,8 +35,12 @@ begin
       s.types
     from rows from (json_to_recordset(_items) as (id uuid, token integer, key text, seq integer, is_once boolean))
       with ordinality i (id, token, key, seq, is_once, n)
-    left join holdfast.runs r on r.id = i.id and r.token = i.token
-    left join holdfast.steps s on s.run_id = i.id and s.key = i.key
+    left join lateral (
+      select r.id from holdfast.runs r where r.id = i.id and r.token = i.token limit 1
+    ) r on true
+    left join lateral (
+      select s.* from holdfast.steps s where s.run_id = i.id and s.key = i.key limit 1
+    ) s on true
     where r.id is null or s.token <> i.token or s.seq <> i.seq or i.is_once;
   end if;
 end

@@ -4,10 +4,11 @@
 -- Locked rows are skipped: otherwise one row held by somebody's transaction stops the renewal of all.
 create or replace function holdfast.renew_leases(_worker uuid, _items json)
 returns table (id uuid, token integer, problem text)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
+  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _renewed uuid[];
 begin
   perform holdfast._require_read_committed();
@@ -20,13 +21,13 @@ begin
     select r.id, r.token, i.lease_ms
     from json_to_recordset(_items) i (id uuid, token integer, lease_ms double precision)
     join holdfast.runs r on r.id = i.id and r.token = i.token
-    where r.worker_id = _worker
+    where r.id = any(_ids)
     order by r.depth, r.id
     for no key update of r skip locked
   ), renewed as (
     update holdfast.runs r set lease_until = _at + free.lease_ms * interval '1 ms'
     from free
-    where r.id = free.id and r.token = free.token and r.state = 'running'
+    where r.id = any(_ids) and r.id = free.id and r.token = free.token and r.worker_id = _worker
     returning r.id
   )
   select coalesce(array_agg(id), '{}') into _renewed from renewed;
@@ -35,7 +36,9 @@ begin
   select i.id, i.token,
     case when r.id is null then holdfast._lost_reason(i.id, i.token) else 'skipped' end
   from json_to_recordset(_items) i (id uuid, token integer)
-  left join holdfast.runs r on r.id = i.id and r.token = i.token
+  left join lateral (
+    select r.id from holdfast.runs r where r.id = i.id and r.token = i.token limit 1
+  ) r on true
   where i.id <> all(_renewed);
 end
 $$;

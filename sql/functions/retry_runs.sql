@@ -32,8 +32,7 @@ begin
   update holdfast.keys k set run_id = r.id
   from holdfast.runs r
   where r.id = any(_ids) and r.state in ('failed', 'cancelled') and k.workflow = r.workflow and k.key = r.key
-    and (k.run_id = r.id or not exists (
-      select from holdfast.runs o where o.id = k.run_id and (o.ended_at is null or o.ended_at + k.dedupe > _at)));
+    and (k.run_id = r.id or holdfast._is_key_free(k.run_id, k.dedupe, _at));
 
   -- The last claim lived in the run's row; it moves out before the row goes on.
   insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error)

@@ -6,36 +6,35 @@
 -- A settle repeated after its reply was lost finds the claim ended just so by the same worker, and counts as done.
 create or replace function holdfast.settle_runs(_worker uuid, _items json)
 returns table (n integer, lost text)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  _at timestamptz;
-  _count integer;
+  _at timestamptz := holdfast._now();
+  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
+  _settled uuid[];
   _open uuid[];
   _tickets holdfast_queue.job_spec[];
   _is_due_soon boolean;
+  _has_leftovers boolean;
 begin
   perform holdfast._require_read_committed();
-  perform 1 from (
-    select from json_to_recordset(_items) i (id uuid, token integer)
-    join holdfast.runs r on r.id = i.id and r.token = i.token
+  with locked as materialized (
+    select r.id, r.token, r.worker_id, r.attempt >= r.max_attempts as is_last, r.deadline_at
+    from holdfast.runs r where r.id = any(_ids)
     order by r.depth, r.id
     for update of r
-  ) locked;
-  _at := holdfast._now();
-
-  with items as (
-    select * from json_to_recordset(_items) i (id uuid, token integer, outcome text, delay_ms double precision,
-      output text, output_types text, failure text, reason text, error json, recalled integer, waits_for text[])
   ), decided as (
-    select i.*, case
-        when i.outcome = 'retry' and r.attempt >= r.max_attempts then 'failed'
+    select i.*, l.deadline_at, case
+        when i.outcome = 'retry' and l.is_last then 'failed'
         when i.outcome in ('done', 'failed', 'suspended') then i.outcome
         when i.delay_ms > 0 then 'scheduled'
         else 'waiting'
-      end as state,
-      least(_at + i.delay_ms * interval '1 ms', r.deadline_at) as due_at
-    from items i join holdfast.runs r on r.id = i.id and r.token = i.token and r.worker_id = _worker
+      end as state
+    from locked l
+    join json_to_recordset(_items) i (id uuid, token integer, outcome text, delay_ms double precision, output text,
+      output_types text, failure text, reason text, error json, recalled integer, waits_for text[], memos json,
+      tries json) on i.id = l.id and i.token = l.token
+    where l.worker_id = _worker
   ), settled as (
     update holdfast.runs r
     set state = d.state, token = r.token + 1, lease_until = null, recalled = d.recalled, reason = d.reason,
@@ -43,23 +42,26 @@ begin
       failure = case when d.state = 'failed' then coalesce(d.failure, 'attempts_exhausted') end,
       is_resuming = d.outcome in ('snooze', 'suspended', 'released'),
       ended_at = case when d.state in ('done', 'failed') then _at end,
-      due_at = case when d.state in ('done', 'failed') then r.due_at else d.due_at end
+      due_at = case when d.state in ('done', 'failed') then r.due_at
+        else least(_at + d.delay_ms * interval '1 ms', d.deadline_at) end
     from decided d
-    where r.id = d.id and r.token = d.token and r.state = 'running'
-    returning r.id, r.state
+    where r.id = any(_ids) and r.id = d.id and r.token = d.token
+    returning r.id, r.state, d.memos is not null or d.tries is not null as has_leftovers
   )
-  select count(*), array_agg(id) filter (where state not in ('done', 'failed')) into _count, _open from settled;
+  select coalesce(array_agg(id), '{}'), array_agg(id) filter (where state not in ('done', 'failed')),
+    bool_or(has_leftovers)
+  into _settled, _open, _has_leftovers from settled;
 
-  if exists (select from json_to_recordset(_items) i (memos json, tries json)
-      where i.memos is not null or i.tries is not null) then
-    perform holdfast._keep_leftovers(_items);
+  if _has_leftovers then
+    perform holdfast._keep_leftovers(_items, _settled);
   end if;
 
   if _open is not null then
     insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason,
       error)
     select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, i.outcome, r.recalled, r.reason, r.error
-    from holdfast.runs r join json_to_recordset(_items) i (id uuid, outcome text) on i.id = r.id
+    from holdfast.runs r join json_to_recordset(_items) i (id uuid, token integer, outcome text)
+      on i.id = r.id and i.token = r.token - 1
     where r.id = any(_open);
 
     -- Whatever satisfied the wait before the lock was taken is seen here; whatever comes later brings its own ticket.
@@ -79,7 +81,7 @@ begin
     end if;
   end if;
 
-  if _count < json_array_length(_items) then
+  if cardinality(_settled) < json_array_length(_items) then
     return query
     select i.n::integer, holdfast._lost_reason(i.id, i.token)
     from rows from (json_to_recordset(_items) as (id uuid, token integer, outcome text))

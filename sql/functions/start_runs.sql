@@ -10,6 +10,7 @@ language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_m
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
+  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _new uuid[];
   _tickets holdfast_queue.job_spec[];
   _is_due_soon boolean;
@@ -18,33 +19,32 @@ begin
     insert into holdfast.keys (workflow, key, run_id, dedupe)
     select i.workflow, i.key, i.id, i.dedupe_ms * interval '1 ms'
     from json_to_recordset(_items) i (id uuid, workflow text, key text, dedupe_ms double precision)
-    where i.key is not null and not exists (select from holdfast.runs r where r.id = i.id)
+    where i.key is not null and (select r.id from holdfast.runs r where r.id = i.id limit 1) is null
     order by i.workflow, i.key
     on conflict do nothing;
 
-    perform 1 from (
+    perform 1
+    from (
+      select i.* from json_to_recordset(_items) i (id uuid, workflow text, key text)
+      where i.key is not null and (select r.id from holdfast.runs r where r.id = i.id limit 1) is null
+      order by i.workflow, i.key
+    ) i cross join lateral (
       select from holdfast.keys k
-      join json_to_recordset(_items) i (id uuid, workflow text, key text) on k.workflow = i.workflow and k.key = i.key
-      left join holdfast.runs r on r.id = k.run_id
-      where k.run_id <> i.id and not exists (select from holdfast.runs own where own.id = i.id)
-        and (r.ended_at + k.dedupe <= _at or r.id is null)
-        and not exists (select from json_to_recordset(_items) own (id uuid) where own.id = k.run_id)
-      order by k.workflow, k.key
+      where k.workflow = i.workflow and k.key = i.key and k.run_id <> all(_ids)
+        and holdfast._is_key_free(k.run_id, k.dedupe, _at)
       for update of k
     ) freed;
     if found then
       update holdfast.keys k
       set run_id = i.id, dedupe = i.dedupe_ms * interval '1 ms'
       from (
-        select distinct on (x.workflow, x.key) x.*
-        from json_to_recordset(_items) x (id uuid, workflow text, key text, dedupe_ms double precision)
-        where x.key is not null and not exists (select from holdfast.runs own where own.id = x.id)
-        order by x.workflow, x.key, x.id
+        select distinct on (i.workflow, i.key) i.*
+        from json_to_recordset(_items) i (id uuid, workflow text, key text, dedupe_ms double precision)
+        where i.key is not null and (select r.id from holdfast.runs r where r.id = i.id limit 1) is null
+        order by i.workflow, i.key, i.id
       ) i
-      where k.workflow = i.workflow and k.key = i.key and k.run_id <> i.id
-        and not exists (select from json_to_recordset(_items) own (id uuid) where own.id = k.run_id)
-        and not exists (
-          select from holdfast.runs r where r.id = k.run_id and (r.ended_at is null or r.ended_at + k.dedupe > _at));
+      where k.workflow = i.workflow and k.key = i.key and k.run_id <> all(_ids)
+        and holdfast._is_key_free(k.run_id, k.dedupe, _at);
     end if;
   end if;
 
@@ -63,8 +63,8 @@ begin
       i.max_attempts, _at, i.due_at, i.due_at + i.deadline_ms * interval '1 ms', i.key, i.group_key, i.metadata,
       i.input::json, i.input_types
     from due i
-    where i.key is null or exists (
-      select from holdfast.keys k where k.workflow = i.workflow and k.key = i.key and k.run_id = i.id)
+    where i.key is null or i.id = (
+      select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1)
     order by i.id
     on conflict do nothing
     returning id, workflow, state, priority, due_at
@@ -86,7 +86,9 @@ begin
     r.input::text is not distinct from i.input
   from rows from (json_to_recordset(_items) as (id uuid, workflow text, key text, input text))
     with ordinality i (id, workflow, key, input, n)
-  left join holdfast.keys k on k.workflow = i.workflow and k.key = i.key
+  left join lateral (
+    select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1
+  ) k on true
   join lateral (
     select r.id, r.state, r.workflow, r.input from holdfast.runs r where r.id in (i.id, k.run_id)
     order by r.id = i.id desc limit 1

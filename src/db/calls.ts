@@ -115,11 +115,25 @@ export async function claimRuns(
   }))
 }
 
-export interface KeepItem extends NewMemo {
+export interface KeepItem {
   readonly id: string
   readonly token: number
-  /** A memo that is there already was not made by this call, even if it looks the same. */
-  readonly isOnce?: boolean
+  readonly key: string
+  readonly kind: MemoKind
+  readonly value: string
+  readonly types: string | null
+  readonly seq: number
+  readonly ordinal: number
+  readonly tries: number
+  readonly duration_ms: number
+  readonly args: string | undefined
+  readonly is_once: boolean | undefined
+}
+
+/** `isOnce`: a memo that is there already was not made by this call, even if it looks the same. */
+export function keepItem({ id, token }: Pick<Claim, 'id' | 'token'>, memo: NewMemo, isOnce?: boolean): KeepItem {
+  const { key, kind, value, types, seq, ordinal, tries, durationMs, args } = memo
+  return { id, token, key, kind, value, types, seq, ordinal, tries, duration_ms: durationMs, args, is_once: isOnce }
 }
 
 export interface KeepProblem {
@@ -135,14 +149,10 @@ export async function keepSteps(
   items: readonly KeepItem[],
   on?: Queryable,
 ): Promise<readonly KeepProblem[]> {
-  const values = [JSON.stringify(items.map(toKeepRow))]
+  const values = [JSON.stringify(items)]
   return on
     ? await database.callOn<KeepProblem>(on, 'keep_steps', values)
     : await database.call<KeepProblem>('keep_steps', values)
-}
-
-function toKeepRow({ durationMs, isOnce, ...item }: KeepItem): object {
-  return { ...item, duration_ms: durationMs, is_once: isOnce }
 }
 
 export function toStored(problem: KeepProblem): StoredOutcome {

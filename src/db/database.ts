@@ -92,20 +92,22 @@ export class Database {
     return (await (on as pg.Pool).query(query)).rows as Row[]
   }
 
-  /** Runs SQL of ours that is no function call, on any session. `holdfast.` names are put in. */
-  async withSession<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  /**
+   * Lends a session to work that is more than one function call. One in an unknown state is not used again: after
+   * connection loss, or when the work calls `discard`.
+   */
+  async withSession<T>(work: (client: pg.PoolClient, discard: () => void) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch((error: unknown) => {
       throw this.#explained(error)
     })
-    let failure: unknown
+    let isDiscarded = false
     try {
-      return await work(client)
+      return await work(client, () => void (isDiscarded = true))
     } catch (error) {
-      failure = error
+      isDiscarded ||= isConnectionLoss(error)
       throw error
     } finally {
-      // A session in an unknown state must not be used again.
-      client.release(failure !== undefined && isConnectionLoss(failure))
+      client.release(isDiscarded)
     }
   }
 

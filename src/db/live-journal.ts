@@ -6,7 +6,7 @@ import { ClosedError, LeaseLostError, type LeaseLostReason } from '../model/erro
 import type { Journal, Memo, NewMemo, PendingTry, StoredOutcome } from '../model/journal.ts'
 import type { Queryable } from '../model/run.ts'
 import { Batcher } from './batcher.ts'
-import { keepProgress, keepSteps, toStored, type KeepItem, type KeepProblem } from './calls.ts'
+import { keepItem, keepProgress, keepSteps, toStored, type KeepItem, type KeepProblem } from './calls.ts'
 import { isConnectionLoss, isSerializationFailure } from './database-errors.ts'
 import type { Database } from './database.ts'
 import { patiently, type Patience } from './patience.ts'
@@ -52,7 +52,7 @@ export class JournalStore {
   }
 
   async keep(claim: Claim, memo: NewMemo): Promise<StoredOutcome> {
-    const problem = await this.#memos.add({ ...memo, id: claim.id, token: claim.token })
+    const problem = await this.#memos.add(keepItem(claim, memo))
     return problem ? storedOrLost(claim, problem) : memo
   }
 
@@ -63,16 +63,18 @@ export class JournalStore {
   async transact(claim: Claim, body: (tx: Queryable) => Promise<NewMemo>): Promise<StoredOutcome> {
     await this.#takeTurn()
     try {
-      return await patiently(this.#patience, () => this.#transactAgain(claim, body))
+      const result = await patiently(this.#patience, () => this.#transactAgain(claim, body))
+      if ('thrown' in result) throw result.thrown
+      return result.stored
     } finally {
       this.#giveTurn()
     }
   }
 
-  async #transactAgain(claim: Claim, body: (tx: Queryable) => Promise<NewMemo>): Promise<StoredOutcome> {
+  async #transactAgain(claim: Claim, body: (tx: Queryable) => Promise<NewMemo>): Promise<Transacted> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#database.withSession((client) => this.#transactOn(client, claim, body))
+        return await this.#database.withSession((client, discard) => this.#transactOn(client, discard, claim, body))
       } catch (error) {
         if (!isSerializationFailure(error) || tries >= 10) throw error
         await this.#clock.sleep(this.#clock.random() * 20 * tries)
@@ -80,33 +82,37 @@ export class JournalStore {
     }
   }
 
-  /** The memo, and with it the fence, is the last statement before the commit. */
+  /**
+   * The memo, and with it the fence, is the last statement before the commit. Whether the database asks for another try
+   * is read from what it said, whatever the body made of that: what a body throws of its own may look just like it.
+   */
   async #transactOn(
     client: PoolClient,
+    discard: () => void,
     claim: Claim,
     body: (tx: Queryable) => Promise<NewMemo>,
-  ): Promise<StoredOutcome> {
-    let isOpen = true
-    const tx: Queryable = {
-      query: (...args: Parameters<Queryable['query']>) =>
-        isOpen
-          ? client.query(...args)
-          : Promise.reject(new ClosedError('The transaction has ended.', { remedy: 'Await every query in its body.' })),
-    }
+  ): Promise<Transacted> {
     await client.query(
       'begin isolation level read committed; set local lock_timeout to default; set local statement_timeout to default',
     )
+    const queries = new BodyQueries(client)
+    let isBody = true
     try {
-      const memo = await body(tx)
-      isOpen = false
-      const item = { ...memo, id: claim.id, token: claim.token, isOnce: true }
-      const [problem] = await keepSteps(this.#database, [item], client)
+      const memo = await body(queries)
+      isBody = false
+      queries.close()
+      const [problem] = await keepSteps(this.#database, [keepItem(claim, memo, true)], client)
       await client.query(problem ? 'rollback' : 'commit')
-      return problem ? storedOrLost(claim, problem) : memo
+      return { stored: problem ? storedOrLost(claim, problem) : memo }
     } catch (error) {
-      isOpen = false
-      if (!isConnectionLoss(error)) await client.query('rollback')
-      throw error
+      queries.close()
+      const { setback } = queries
+      const isThrown = isBody && setback === undefined
+      // A query still under way would hold the rollback up, and with it whoever waits for the body's end.
+      if (queries.isBusy) discard()
+      else if (isThrown || !isConnectionLoss(setback ?? error)) await client.query('rollback')
+      if (isThrown) return { thrown: error }
+      throw setback ?? error
     }
   }
 
@@ -119,6 +125,51 @@ export class JournalStore {
     const next = this.#turns.shift()
     if (next) next()
     else this.#freeTurns += 1
+  }
+}
+
+/** What became of a transaction that nothing need be done again for. */
+type Transacted = { readonly stored: StoredOutcome } | { readonly thrown: unknown }
+
+/** A session's queries as a body has them, until the body has ended. */
+class BodyQueries implements Queryable {
+  readonly #client: PoolClient
+  #underWay = 0
+  #isClosed = false
+  #setback: Error | undefined
+
+  constructor(client: PoolClient) {
+    this.#client = client
+  }
+
+  /** What a query met after which the transaction is to be run again. */
+  get setback(): Error | undefined {
+    return this.#setback
+  }
+
+  get isBusy(): boolean {
+    return this.#underWay > 0
+  }
+
+  // Bound, since libraries take it off and pass it on.
+  readonly query: Queryable['query'] = (...args) => {
+    if (this.#isClosed) {
+      return Promise.reject(new ClosedError('The transaction has ended.', { remedy: 'Await every query in its body.' }))
+    }
+    this.#underWay += 1
+    const answer = this.#client.query(...args)
+    answer.then(
+      () => void (this.#underWay -= 1),
+      (error: Error) => {
+        this.#underWay -= 1
+        if (isConnectionLoss(error) || isSerializationFailure(error)) this.#setback ??= error
+      },
+    )
+    return answer
+  }
+
+  close(): void {
+    this.#isClosed = true
   }
 }
 

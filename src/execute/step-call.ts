@@ -27,11 +27,8 @@ export interface StepsOptions {
 /** Runs a body and gets its answer kept: alone, or in the transaction it ran in. */
 export type Perform = (step: StepHandle, make: (answer: unknown) => NewMemo) => Promise<StoredOutcome>
 
-export interface StepCallOptions extends StepsOptions {
-  readonly call: Call
-  readonly options: ResolvedStepOptions
-  readonly perform: Perform
-  readonly caller: Caller
+/** What the step calls of a claim share. */
+export interface Surroundings extends StepsOptions {
   readonly deliveries: Deliveries
   readonly failures: Failures
   readonly claimBeganAt: number
@@ -42,23 +39,32 @@ const longestWaitInMemoryMs = 10_000
 
 /** One call of a step that has no kept outcome: its tries, and what becomes of the last one. */
 export class StepCall {
-  readonly #o: StepCallOptions
+  readonly #around: Surroundings
+  readonly #call: Call
+  readonly #options: ResolvedStepOptions
+  readonly #perform: Perform
+  readonly #caller: Caller
   #place: Place | undefined
   #tries: number
   #beganAt: number
 
-  constructor(options: StepCallOptions) {
-    this.#o = options
-    this.#tries = options.call.pendingTry?.tries ?? 0
-    this.#beganAt = options.clock.monotonic()
+  constructor(around: Surroundings, call: Call, options: ResolvedStepOptions, perform: Perform, caller: Caller) {
+    this.#around = around
+    this.#call = call
+    this.#options = options
+    this.#perform = perform
+    this.#caller = caller
+    this.#tries = call.pendingTry?.tries ?? 0
+    this.#beganAt = around.clock.monotonic()
   }
 
   async run(): Promise<void> {
-    const { call, caller, clock, scope, claimBeganAt } = this.#o
-    if (call.pendingTry) {
-      const leftMs = call.pendingTry.waitMs - (this.#beganAt - claimBeganAt)
+    const { clock, scope, claimBeganAt } = this.#around
+    const { pendingTry } = this.#call
+    if (pendingTry) {
+      const leftMs = pendingTry.waitMs - (this.#beganAt - claimBeganAt)
       if (leftMs > longestWaitInMemoryMs) {
-        return caller.wait({ wakeAt: this.#beganAt + leftMs, tried: undefined })
+        return this.#caller.wait({ wakeAt: this.#beganAt + leftMs, tried: undefined })
       }
       await clock.sleep(leftMs, scope.abortSignal)
     }
@@ -68,68 +74,74 @@ export class StepCall {
 
   /** One try. Answers how long to wait in memory before the next; undefined: there is none, or not in this claim. */
   async #try(): Promise<number | undefined> {
-    const { call, caller, clock, failures, definition, perform, runId, scope, onLost } = this.#o
+    const { clock, failures, definition, runId, scope, onLost } = this.#around
+    // Whether the body or the journal is to blame: a body may throw the LeaseLostError of another run.
+    let isBody = false
     try {
       await failures.keepPassed()
       if (scope.isEnded) return undefined
       this.#tries += 1
       this.#beganAt = clock.monotonic()
-      const step = new StepHandle(call.key, runId, this.#tries, scope, this.#o.options.timeoutMs)
-      const stored = await perform(step, (answer) => this.#make(answer))
-      this.#taken.hand(() => handOut(stored, definition, caller))
+      const step = new StepHandle(this.#call.key, runId, this.#tries, scope, this.#options.timeoutMs)
+      isBody = true
+      const stored = await this.#perform(step, (answer) => {
+        const memo = this.#make(answer)
+        isBody = false
+        return memo
+      })
+      this.#taken.hand(() => handOut(stored, definition, this.#caller))
     } catch (thrown) {
       if (scope.isEnded) return undefined
-      if (thrown instanceof LeaseLostError) onLost(thrown)
-      else if (thrown instanceof Directive) this.#taken.hand(() => caller.reject(thrown))
+      if (!isBody && thrown instanceof LeaseLostError) onLost(thrown)
+      else if (Directive.steerOf(thrown)) this.#taken.hand(() => this.#caller.reject(thrown))
       else return this.#afterFailure(thrown)
     }
     return undefined
   }
 
   #make(answer: unknown): NewMemo {
-    if (answer instanceof Directive) throw answer
-    const { json, types } = encode(answer, `the answer of step "${this.#o.call.key}"`)
+    if (Directive.steerOf(answer)) throw answer as Directive
+    const { json, types } = encode(answer, `the answer of step "${this.#call.key}"`)
     return this.#memo('answer', json, types)
   }
 
   #afterFailure(thrown: unknown): number | undefined {
-    const { call, caller, clock, definition, failures, options } = this.#o
-    const { retry, maxTries } = options
+    const { clock, definition, failures } = this.#around
+    const { retry, maxTries } = this.#options
     const nonRetryable = [...(retry?.nonRetryable ?? []), ...definition.retry.nonRetryable]
     const error = storeError(thrown, { nonRetryable })
     if (retry && this.#tries < maxTries && !isNonRetryable(thrown, nonRetryable)) {
       const retryMs = backoffMs(retry, this.#tries, () => clock.random())
       if (retryMs <= longestWaitInMemoryMs) return retryMs
-      const tried = { key: call.key, tries: this.#tries, error, retryMs }
-      caller.wait({ wakeAt: clock.monotonic() + retryMs, tried })
+      const tried = { key: this.#call.key, tries: this.#tries, error, retryMs }
+      this.#caller.wait({ wakeAt: clock.monotonic() + retryMs, tried })
       return undefined
     }
     const failure = failures.add(this.#memo('failure', JSON.stringify(error), null), error)
     this.#taken.hand(() => {
       failure.isHanded = true
-      caller.reject(reviveError(error, definition.errors))
+      this.#caller.reject(reviveError(error, definition.errors))
     })
     return undefined
   }
 
   #memo(kind: MemoKind, value: string, types: string | null): NewMemo {
-    const { call, clock, options } = this.#o
     return {
-      key: call.key,
+      key: this.#call.key,
       kind,
       value,
       types,
       seq: this.#taken.seq,
-      ordinal: call.ordinal,
+      ordinal: this.#call.ordinal,
       tries: this.#tries,
-      durationMs: clock.monotonic() - this.#beganAt,
-      args: options.args,
+      durationMs: this.#around.clock.monotonic() - this.#beganAt,
+      args: this.#options.args,
     }
   }
 
   /** The outcome's place in the order, taken when it is first made. */
   get #taken(): Place {
-    return (this.#place ??= this.#o.deliveries.make())
+    return (this.#place ??= this.#around.deliveries.make())
   }
 }
 

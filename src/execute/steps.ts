@@ -5,25 +5,24 @@ import type { Queryable, Step, StepOptions } from '../model/run.ts'
 import { Deliveries } from './deliveries.ts'
 import { Failures } from './failures.ts'
 import { checkStepName, Ledger, type Call } from './ledger.ts'
-import { handOut, StepCall, type Perform, type StepsOptions } from './step-call.ts'
+import { handOut, StepCall, type Perform, type StepsOptions, type Surroundings } from './step-call.ts'
 import { bounded } from './step-handle.ts'
 import { noStepOptions, readStepOptions, type ResolvedStepOptions } from './step-options.ts'
 
 /** The steps of one claim: recalls what was kept, and runs what was not. */
 export class Steps {
-  readonly #options: StepsOptions
+  readonly #around: Surroundings
   readonly #ledger: Ledger
   readonly #deliveries: Deliveries
   readonly #failures: Failures
-  readonly #beganAt: number
 
   constructor(options: StepsOptions) {
     const { journal, definition, clock } = options
-    this.#options = options
     this.#ledger = new Ledger(journal.memos, journal.tries, definition.maxSteps)
     this.#deliveries = new Deliveries(clock, this.#ledger.lastSeq)
     this.#failures = new Failures(journal)
-    this.#beganAt = clock.monotonic()
+    const claimBeganAt = clock.monotonic()
+    this.#around = { ...options, deliveries: this.#deliveries, failures: this.#failures, claimBeganAt }
   }
 
   get recalled(): number {
@@ -40,7 +39,7 @@ export class Steps {
   }
 
   step(name: string, fn: (step: Step) => unknown, options?: StepOptions): Promise<unknown> {
-    const { journal, clock, log } = this.#options
+    const { journal, clock, log } = this.#around
     return this.#named(name, options, async (step, make) =>
       journal.keep(make(await bounded(step, clock, log, () => fn(step)))),
     )
@@ -51,7 +50,7 @@ export class Steps {
     fn: (tx: Queryable, step: Step) => Promise<unknown>,
     options?: StepOptions,
   ): Promise<unknown> {
-    const { journal, clock, log } = this.#options
+    const { journal, clock, log } = this.#around
     return this.#named(name, options, (step, make) =>
       journal.transact(async (tx) => make(await bounded(step, clock, log, () => fn(tx, step)))),
     )
@@ -59,7 +58,7 @@ export class Steps {
 
   /** A value of our own making (now, random, uuid). Its name holds brackets, which no user's step name may. */
   value(name: string, make: () => unknown): Promise<unknown> {
-    return this.#call(name, noStepOptions, async (_, memo) => this.#options.journal.keep(memo(make())))
+    return this.#call(name, noStepOptions, async (_, memo) => this.#around.journal.keep(memo(make())))
   }
 
   close(): void {
@@ -72,13 +71,13 @@ export class Steps {
       checkStepName(name)
       read = readStepOptions(options)
     } catch (error) {
-      return this.#options.scope.call(String(name), (caller) => caller.reject(error))
+      return this.#around.scope.call(String(name), (caller) => caller.reject(error))
     }
     return this.#call(name, read, perform)
   }
 
   #call(name: string, options: ResolvedStepOptions, perform: Perform): Promise<unknown> {
-    const { scope, definition, log } = this.#options
+    const { scope, definition, log } = this.#around
     return scope.call(name, (caller) => {
       let call: Call
       try {
@@ -89,16 +88,7 @@ export class Steps {
       if (this.#ledger.isHalfFull) log.warn({ maxSteps: definition.maxSteps }, 'Half of maxSteps is used.')
       const { memo } = call
       if (memo) return this.#deliveries.recall(memo.seq, () => handOut(memo, definition, caller))
-      const stepCall = new StepCall({
-        ...this.#options,
-        call,
-        options,
-        perform,
-        caller,
-        deliveries: this.#deliveries,
-        failures: this.#failures,
-        claimBeganAt: this.#beganAt,
-      })
+      const stepCall = new StepCall(this.#around, call, options, perform, caller)
       const body = (): void => void stepCall.run()
       // A body that has to wait for its turn still runs in its caller's async context.
       this.#deliveries.start(body, () => AsyncResource.bind(body))

@@ -5,13 +5,15 @@ import { pages, root, type Page } from './pages.ts'
 
 test('every link between pages leads to a file, and to a heading of it', () => {
   const broken = pages.flatMap((page) =>
-    linksOf(page).filter((link) => !leadsSomewhere(page, link)).map((link) => `${page.path} -> ${link}`),
+    linksOf(page)
+      .filter((link) => !leadsSomewhere(page, link))
+      .map((link) => `${page.path} -> ${link}`),
   )
   expect(broken).toEqual([])
 })
 
 test('the README leads to every other page', () => {
-  const [readme] = pages.filter(({ path }) => path === 'README.md')
+  const readme = pages.find(({ path }) => path === 'README.md')
   const linked = new Set(readme && linksOf(readme).map((link) => link.split('#')[0]))
   expect(pages.map(({ path }) => path).filter((path) => path !== 'README.md' && !linked.has(path))).toEqual([])
 })
@@ -32,6 +34,9 @@ function leadsSomewhere(from: Page, link: string): boolean {
 /** As GitHub makes them: lower case, signs dropped, spaces to dashes. */
 function headingsOf({ text }: Page): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
-    (title ?? '').toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'),
+    (title ?? '')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
   )
 }

@@ -36,15 +36,17 @@ export const pages: readonly Page[] = [
 export const blocks: readonly Block[] = pages.flatMap(blocksOf)
 
 function blocksOf({ path, text }: Page): Block[] {
-  return [...text.matchAll(/^```(\w*)([^\n]*)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language, 2: info, 3: content }) => {
-    const words = (info ?? '').trim().split(/\s+/)
-    return {
-      page: path,
-      line: text.slice(0, index).split('\n').length + 1,
-      language: language ?? '',
-      isRun: words.includes('run'),
-      name: words.find((word) => word.startsWith('name='))?.slice('name='.length),
-      content: content ?? '',
-    }
-  })
+  return [...text.matchAll(/^```(\w*)([^\n]*)\n([\s\S]*?)^```$/gm)].map(
+    ({ index, 1: language, 2: info, 3: content }) => {
+      const words = (info ?? '').trim().split(/\s+/)
+      return {
+        page: path,
+        line: text.slice(0, index).split('\n').length + 1,
+        language: language ?? '',
+        isRun: words.includes('run'),
+        name: words.find((word) => word.startsWith('name='))?.slice('name='.length),
+        content: content ?? '',
+      }
+    },
+  )
 }

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { formatWithOptions } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Client, Workflow } from '../../src/index.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { useDatabase } from '../support/database.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 import { blocks, root, type Block } from './pages.ts'
 import { typeCheck, type Placed } from './type-check.ts'
 
 const snippets = blocks.filter((block) => block.language === 'ts')
 const placed: Placed[] = []
+const database = useDatabase()
 let folder: string
 
 beforeAll(async () => {
@@ -23,7 +24,7 @@ beforeAll(async () => {
     const home = join(folder, block.page.replaceAll(/\W/g, '-'))
     const file = join(home, block.name ?? `line-${block.line}.ts`)
     await mkdir(home, { recursive: true })
-    await writeFile(file, block.content.replace(/^(?![\s\S]*^(?:import|export)\b)/m, 'export {};'))
+    await writeFile(file, asModule(block))
     placed.push({ ...block, file })
   }
 })
@@ -40,13 +41,10 @@ test('every TypeScript snippet type-checks', () => {
 })
 
 describe('a snippet that is run prints what it says', () => {
-  let database: TestDatabase
-
-  afterEach(async () => {
+  afterEach(() => {
     vi.unstubAllEnvs()
     vi.unstubAllGlobals()
     vi.restoreAllMocks()
-    await database.drop()
   })
 
   test.each(snippets.filter((block) => block.isRun).map((block) => [`${block.page}:${block.line}`, block] as const))(
@@ -54,9 +52,8 @@ describe('a snippet that is run prints what it says', () => {
     async (_, block) => {
       const said = expectedLines(block)
       expect(said, 'A snippet that is run says what it prints.').not.toEqual([])
-      database = await createDatabase()
       vi.stubEnv('DATABASE_URL', database.connectionString)
-      vi.stubGlobal('client', clientWithWorkers(database))
+      vi.stubGlobal('client', clientWithWorkers())
       vi.stubGlobal('pool', database.pool)
       const lines: string[] = []
       vi.spyOn(console, 'log').mockImplementation((...values) => {
@@ -68,6 +65,12 @@ describe('a snippet that is run prints what it says', () => {
   )
 })
 
+/** The name of the package leads to its source, and the block is a module even if it imports nothing. Lines stay. */
+function asModule({ content }: Block): string {
+  const text = content.replaceAll(/(?<=\bfrom )'holdfast'/g, `'${root}src/index.ts'`)
+  return /^(?:import|export)\b/m.test(text) ? text : `export {};${text}`
+}
+
 function fileOf({ page, line }: Block): string {
   return placed.find((each) => each.page === page && each.line === line)?.file ?? ''
 }
@@ -78,7 +81,7 @@ function expectedLines({ content }: Block): string[] {
 }
 
 /** A client for which every workflow it starts has a worker, as the pages ask their reader to imagine. */
-function clientWithWorkers(database: TestDatabase): Client {
+function clientWithWorkers(): Client {
   const own = openClient(database)
   const seen = new Map<Workflow, Promise<unknown>>()
   return new Proxy(own, {

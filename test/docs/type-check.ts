@@ -15,7 +15,7 @@ export function typeCheck(placed: readonly Placed[]): string[] {
     rootNames: [...byFile.keys(), `${root}test/docs/ambient.d.ts`],
     options: {
       ...options,
-      paths: { holdfast: [`${root}src/index.ts`] },
+      rewriteRelativeImportExtensions: false,
       typeRoots: [`${root}node_modules/@types`],
       // A snippet shows a call; that it does nothing with the answer is no mistake.
       noUnusedLocals: false,

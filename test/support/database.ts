@@ -2,10 +2,14 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 
-/** A database of one's own on the test run's server. */
-export interface TestDatabase {
-  readonly name: string
+/** Where a client or worker of a test goes: a test's database, or a server of its own. */
+export interface Address {
   readonly connectionString: string
+}
+
+/** A database of one's own on the test run's server. */
+export interface TestDatabase extends Address {
+  readonly name: string
   readonly pool: pg.Pool
   query<Row extends pg.QueryResultRow = Record<string, unknown>>(
     text: string,

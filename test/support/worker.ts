@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../../src/model/clock.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { defaultTimings, type Timings } from '../../src/worker/timings.ts'
 import { WorkerCore } from '../../src/worker/worker.ts'
-import type { TestDatabase } from './database.ts'
+import type { Address } from './database.ts'
 
 /** With a lease of 1.5 s: renewed every 0.5 s, swept every 0.3 s. */
 export const fastTimings: Timings = { ...defaultTimings, sweepMs: 300, renewAfter: 1 / 3 }
@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 
 /** A worker in this process, stopped after the test at the latest. */
-export async function startWorker(database: TestDatabase, options: TestWorkerOptions): Promise<WorkerCore> {
+export async function startWorker(database: Address, options: TestWorkerOptions): Promise<WorkerCore> {
   const { workflows, concurrency = 16, graceMs = 1_000, timings = fastTimings } = options
   const { clock = systemClock, logger = silentLogger, poolSize } = options
   const own = new Database({ connectionString: database.connectionString, clock, size: poolSize })
@@ -49,7 +49,7 @@ export async function startWorker(database: TestDatabase, options: TestWorkerOpt
 }
 
 /** A client, closed after the test. */
-export function openClient(database: TestDatabase): Client {
+export function openClient(database: Address): Client {
   const client = createClient({ connectionString: database.connectionString, migrate: 'off' })
   toClose.push(() => client.close())
   return client
