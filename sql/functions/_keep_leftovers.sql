@@ -2,14 +2,14 @@
 -- Only what was settled just now leaves any: a lost claim's token may be one below its run's too.
 create or replace function holdfast._keep_leftovers(_items json, _settled uuid[]) returns void
 language sql volatile as $$
-  insert into holdfast.steps (run_id, key, kind, seq, ordinal, attempt, token, tries, kept_at, duration, value, types,
+  insert into holdfast.steps (run_id, key, kind, seq, ordinal, attempt, token, tries, kept_at, duration_ms, value, types,
     args)
   select i.id, m.key, m.kind, m.seq, m.ordinal, r.attempt, i.token, m.tries, holdfast._now(),
-    m.duration_ms * interval '1 ms', m.value::json, m.types, m.args
+    m.duration_ms, m.value::json, m.types, m.args
   from json_to_recordset(_items) i (id uuid, token integer, memos json)
   join holdfast.runs r on r.id = i.id and r.token = i.token + 1 and r.id = any(_settled)
   cross join json_to_recordset(i.memos) m (key text, kind text, seq integer, ordinal integer, tries smallint,
-    duration_ms double precision, value text, types text, args text)
+    duration_ms real, value text, types text, args text)
   where i.memos is not null
   on conflict do nothing;
 

@@ -1,19 +1,18 @@
--- Takes the runs named by tickets under a lease each. Items: id, lease_ms. Answers the runs taken, with the memos they
--- recall; a ticket whose run is gone, taken or not due answers nothing.
+-- Takes the runs named by tickets under a lease each. Items: id, lease_ms; `_ids` are their ids. Answers the runs
+-- taken, with the memos they recall; a ticket whose run is gone, taken or not due answers nothing.
 --
 -- A claim whose reply was lost is asked for again (_is_repeated) with the runs the worker does not hold: those it has
 -- all the same, it has from the lost reply, and they are answered as that one would have done.
 --
 -- A run is locked by id alone, whatever its state, and its state and signals are read in a later statement: with the
 -- state in the locking statement, a signal that arrives while the run suspends is lost.
-create or replace function holdfast.claim_runs(_worker uuid, _items json, _is_repeated boolean)
+create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _items json, _is_repeated boolean)
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
   memos text, tries text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _at timestamptz;
 begin
   perform holdfast._require_read_committed();

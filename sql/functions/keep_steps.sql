@@ -1,16 +1,15 @@
--- Keeps outcomes of steps. Items: id, token, key, kind, value, types, seq, ordinal, tries, duration_ms, args, is_once.
--- Answers only what did not go as asked, n from 1: `lost` with its reason, or a memo that was there already, which
--- wins. A memo sent again after its reply was lost went as asked, except is_once: there, rows that a transaction wrote
--- beside it must not commit twice.
+-- Keeps outcomes of steps. Items: id, token, key, kind, value, types, seq, ordinal, tries, duration_ms, args, is_once;
+-- `_ids` are their ids. Answers only what did not go as asked, n from 1: `lost` with its reason, or a memo that was
+-- there already, which wins. A memo sent again after its reply was lost went as asked, except is_once: there, rows that
+-- a transaction wrote beside it must not commit twice.
 --
 -- The fence is the lock: a join on the token without it let a stale step commit after a take-over.
-create or replace function holdfast.keep_steps(_items json)
+create or replace function holdfast.keep_steps(_ids uuid[], _items json)
 returns table (n integer, lost text, kind text, value text, types text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
-  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _count integer;
 begin
   perform holdfast._require_read_committed();
@@ -19,17 +18,17 @@ begin
     order by r.depth, r.id
     for key share of r
   )
-  insert into holdfast.steps (run_id, key, kind, seq, ordinal, attempt, token, tries, kept_at, duration, value, types,
+  insert into holdfast.steps (run_id, key, kind, seq, ordinal, attempt, token, tries, kept_at, duration_ms, value, types,
     args)
-  select i.id, i.key, i.kind, i.seq, i.ordinal, f.attempt, i.token, i.tries, _at, i.duration_ms * interval '1 ms',
+  select i.id, i.key, i.kind, i.seq, i.ordinal, f.attempt, i.token, i.tries, _at, i.duration_ms,
     i.value::json, i.types, i.args
   from json_to_recordset(_items) i (id uuid, token integer, key text, kind text, value text, types text,
-    seq integer, ordinal integer, tries smallint, duration_ms double precision, args text)
+    seq integer, ordinal integer, tries smallint, duration_ms real, args text)
   join fenced f on f.id = i.id and f.token = i.token
   on conflict do nothing;
 
   get diagnostics _count = row_count;
-  if _count < json_array_length(_items) then
+  if _count < cardinality(_ids) then
     return query
     select i.n::integer, case when r.id is null then holdfast._lost_reason(i.id, i.token) end, s.kind, s.value::text,
       s.types

@@ -12,7 +12,7 @@ begin
   on conflict do nothing;
   return holdfast._issue_tickets((
     select array_agg(row(r.workflow, json_build_object('run', r.id), null, _at, 32767::smallint, 'signal:' || i.id,
-      least(-(r.priority::integer), 32767)::smallint, null)::holdfast_queue.job_spec)
+      (-1 - r.priority)::smallint, null)::holdfast_queue.job_spec)
     from json_to_recordset(_items) i (id uuid, run uuid) join holdfast.runs r on r.id = i.run
     where r.ended_at is null));
 end

@@ -1,16 +1,16 @@
 -- Ends claims. Items: id, token, outcome (done, retry, snooze, failed, suspended, released), delay_ms, output,
 -- output_types, failure (cause, for failed; for retry, the cause if no attempt is left), reason, error, recalled,
--- waits_for (signal names), memos (failures the handler went past), tries (steps that were tried and not kept).
--- Answers only the claims that were lost, n from 1, with the reason.
+-- waits_for (signal names), memos (failures the handler went past), tries (steps that were tried and not kept); `_ids`
+-- are their ids. Answers only the claims that were lost, n from 1, with the reason.
 --
--- A settle repeated after its reply was lost finds the claim ended just so by the same worker, and counts as done.
-create or replace function holdfast.settle_runs(_worker uuid, _items json)
+-- Past its deadline a run fails, whatever the claim answers. A settle repeated after its reply was lost finds the claim
+-- ended just so, or failed, by the same worker, and counts as done.
+create or replace function holdfast.settle_runs(_worker uuid, _ids uuid[], _items json)
 returns table (n integer, lost text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
-  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _settled uuid[];
   _open uuid[];
   _tickets holdfast_queue.job_spec[];
@@ -24,8 +24,8 @@ begin
     order by r.depth, r.id
     for update of r
   ), decided as (
-    select i.*, l.deadline_at, case
-        when i.outcome = 'retry' and l.is_last then 'failed'
+    select i.*, l.deadline_at, l.deadline_at <= _at and i.outcome <> 'failed' as is_late, case
+        when l.deadline_at <= _at or i.outcome = 'retry' and l.is_last then 'failed'
         when i.outcome in ('done', 'failed', 'suspended') then i.outcome
         when i.delay_ms > 0 then 'scheduled'
         else 'waiting'
@@ -37,9 +37,11 @@ begin
     where l.worker_id = _worker
   ), settled as (
     update holdfast.runs r
-    set state = d.state, token = r.token + 1, lease_until = null, recalled = d.recalled, reason = d.reason,
-      error = d.error, output = d.output::json, output_types = d.output_types, waits_for = d.waits_for,
-      failure = case when d.state = 'failed' then coalesce(d.failure, 'attempts_exhausted') end,
+    set state = d.state, token = r.token + 1, lease_until = null, recalled = d.recalled, error = d.error,
+      reason = case when d.is_late then 'The run was not done by its deadline.' else d.reason end,
+      output = case when d.state = 'done' then d.output::json end,
+      output_types = case when d.state = 'done' then d.output_types end, waits_for = d.waits_for,
+      failure = case when d.is_late then 'deadline' when d.state = 'failed' then coalesce(d.failure, 'attempts_exhausted') end,
       is_resuming = d.outcome in ('snooze', 'suspended', 'released'),
       ended_at = case when d.state in ('done', 'failed') then _at end,
       due_at = case when d.state in ('done', 'failed') then r.due_at
@@ -81,7 +83,7 @@ begin
     end if;
   end if;
 
-  if cardinality(_settled) < json_array_length(_items) then
+  if cardinality(_settled) < cardinality(_ids) then
     return query
     select i.n::integer, holdfast._lost_reason(i.id, i.token)
     from rows from (json_to_recordset(_items) as (id uuid, token integer, outcome text))
@@ -89,7 +91,7 @@ begin
     where not exists (
       select from holdfast.all_claims c
       where c.run_id = i.id and c.token = i.token and c.worker_id = _worker and c.ended_at is not null
-        and (c.outcome = i.outcome or c.outcome = 'failed' and i.outcome = 'retry'));
+        and c.outcome in (i.outcome, 'failed'));
   end if;
 end
 $$;

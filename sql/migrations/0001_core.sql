@@ -100,7 +100,7 @@ create table holdfast.steps (
   token integer not null,
   tries smallint not null,
   kept_at timestamptz not null,
-  duration interval,
+  duration_ms real,
   value json not null,
   types text,
   args text,

@@ -1,12 +1,13 @@
 import type { Clock } from '../model/clock.ts'
-import { isItemFault } from './database-errors.ts'
+import { isItemFault, isLockTimeout } from './database-errors.ts'
 
 /**
  * Lets concurrent calls share one statement and one commit. There is no timer: a lone item waits for nobody, and what
  * arrives while flushes are in flight goes together in the next one.
  *
  * Invariants: at most `inFlight` flushes at once; at most `maxItems` items and `maxBytes` bytes a flush; an item that
- * is to blame for an error fails alone, since a failing batch is halved until the culprit stands by itself.
+ * is to blame for an error fails alone, since a failing batch is halved until the culprit stands by itself; one that
+ * cannot have its lock is sent again by itself, beside the flushes in flight, and holds up no other.
  */
 
 export interface BatcherOptions<Item, Result> {
@@ -17,6 +18,8 @@ export interface BatcherOptions<Item, Result> {
   readonly inFlight?: number
   readonly maxItems?: number
   readonly clock: Clock
+  /** Once it aborts, an item that cannot have its lock fails. Default: it waits as long as it takes. */
+  readonly until?: AbortSignal
 }
 
 interface Entry<Item, Result> {
@@ -26,6 +29,8 @@ interface Entry<Item, Result> {
 }
 
 const maxBytes = 4 * 1024 * 1024
+/** A lock is waited for on a session, by its time-out; between two such waits the session is others'. */
+const lockPauseMs = 250
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
@@ -82,13 +87,21 @@ export class Batcher<Item, Result> {
       const results = await this.#options.flush(batch.map((entry) => entry.item))
       batch.forEach((entry, index) => entry.resolve(results[index] as Result))
     } catch (error) {
-      if (batch.length === 1 || !isItemFault(error)) {
+      if (batch.length > 1 && (isItemFault(error) || isLockTimeout(error))) {
+        const middle = Math.ceil(batch.length / 2)
+        await this.#flush(batch.slice(0, middle))
+        await this.#flush(batch.slice(middle))
+      } else if (isLockTimeout(error) && !this.#options.until?.aborted) {
+        void this.#flushLater(batch)
+      } else {
         for (const entry of batch) entry.reject(error)
-        return
       }
-      const middle = Math.ceil(batch.length / 2)
-      await this.#flush(batch.slice(0, middle))
-      await this.#flush(batch.slice(middle))
     }
+  }
+
+  async #flushLater(batch: readonly Entry<Item, Result>[]): Promise<void> {
+    const { clock, until } = this.#options
+    await clock.sleep(lockPauseMs, until)
+    await this.#flush(batch)
   }
 }

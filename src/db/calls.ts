@@ -98,7 +98,7 @@ export async function claimRuns(
   items: readonly { id: string; lease_ms: number }[],
   isRepeated: boolean,
 ): Promise<Claim[]> {
-  const rows = await database.call<ClaimRow>('claim_runs', [workerId, JSON.stringify(items), isRepeated])
+  const rows = await database.call<ClaimRow>('claim_runs', [workerId, idsOf(items), JSON.stringify(items), isRepeated])
   return rows.map((row) => ({
     id: row.id,
     token: row.token,
@@ -136,6 +136,11 @@ export function keepItem({ id, token }: Pick<Claim, 'id' | 'token'>, memo: NewMe
   return { id, token, key, kind, value, types, seq, ordinal, tries, duration_ms: durationMs, args, is_once: isOnce }
 }
 
+/** As an array literal of uuids, which needs no quotes. */
+function idsOf(items: readonly { readonly id: string }[]): string {
+  return `{${items.map((item) => item.id).join(',')}}`
+}
+
 export interface KeepProblem {
   readonly n: number
   readonly lost: LeaseLostReason | null
@@ -149,7 +154,7 @@ export async function keepSteps(
   items: readonly KeepItem[],
   on?: Queryable,
 ): Promise<readonly KeepProblem[]> {
-  const values = [JSON.stringify(items)]
+  const values = [idsOf(items), JSON.stringify(items)]
   return on
     ? await database.callOn<KeepProblem>(on, 'keep_steps', values)
     : await database.call<KeepProblem>('keep_steps', values)
@@ -179,7 +184,7 @@ export async function settleRuns(
   workerId: string,
   items: readonly SettleItem[],
 ): Promise<readonly { n: number; lost: LeaseLostReason }[]> {
-  return await database.call('settle_runs', [workerId, JSON.stringify(items)])
+  return await database.call('settle_runs', [workerId, idsOf(items), JSON.stringify(items)])
 }
 
 export interface LeaseItem {

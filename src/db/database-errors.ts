@@ -40,10 +40,14 @@ export function isSerializationFailure(error: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
-/** Whether one item of a batch can be to blame: bad data, a broken constraint, a limit, or a lock not had in time. */
+/** Whether one item of a batch can be to blame: bad data, a broken constraint, or a limit. */
 export function isItemFault(error: unknown): boolean {
-  const code = codeOf(error) ?? ''
-  return /^(22|23|54)/.test(code) || code === '55P03'
+  return /^(22|23|54)/.test(codeOf(error) ?? '')
+}
+
+/** Whether a lock was not had in time. Nothing was written and nothing is wrong with what was asked. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03'
 }
 
 export function codeOf(error: unknown): string | undefined {

@@ -33,11 +33,13 @@ export class JournalStore {
     this.#freeTurns = Math.max(1, Math.floor(database.size / 2))
     this.#memos = new Batcher({
       clock,
+      until: patience.until,
       sizeOf: (item) => item.value.length + (item.types?.length ?? 0) + (item.args?.length ?? 0) + 200,
       flush: (items) => patiently(patience, async () => placed(items.length, await keepSteps(database, items))),
     })
     this.#progress = new Batcher({
       clock,
+      until: patience.until,
       inFlight: 1,
       sizeOf: (item) => item.value.length + 100,
       flush: async (items) => {

@@ -13,6 +13,8 @@ export interface SessionOptions {
   readonly database: Database
   readonly name: string
   readonly clock: Clock
+  /** Between two tries to connect again. Default 1 s. */
+  readonly longestWaitMs?: number
   /** Runs on each new connection before it is used. */
   readonly setUp: (client: pg.Client) => Promise<void>
   readonly onNotification?: (message: string) => void
@@ -20,7 +22,7 @@ export interface SessionOptions {
 }
 
 const firstWaitMs = 50
-const longestWaitMs = 1_000
+const defaultLongestWaitMs = 1_000
 
 export class Session {
   readonly #options: SessionOptions
@@ -103,8 +105,8 @@ export class Session {
   }
 
   async #reconnect(): Promise<pg.Client> {
-    const { clock, onLoss } = this.#options
-    for (let wait = firstWaitMs; ; wait = Math.min(longestWaitMs, wait * 2)) {
+    const { clock, onLoss, longestWaitMs = defaultLongestWaitMs } = this.#options
+    for (let wait = Math.min(firstWaitMs, longestWaitMs); ; wait = Math.min(longestWaitMs, wait * 2)) {
       await clock.sleep(wait, this.#closing.signal)
       if (this.#closing.signal.aborted) throw new ClosedError('The session was stopped.')
       try {

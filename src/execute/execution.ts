@@ -73,8 +73,15 @@ export class Execution {
     const { definition, claim, clock } = this.#options
     const deadlineMs = claim.deadlineMs ?? Infinity
     const limitMs = Math.min(definition.timeoutMs, deadlineMs)
-    const timer = clock.after(limitMs, () => this.#runOut(deadlineMs <= definition.timeoutMs), true)
-    void this.#handle().then((outcome) => this.#end(outcome))
+    const beganAt = clock.monotonic()
+    const runOut = (): void => this.#runOut(deadlineMs <= definition.timeoutMs)
+    const timer = clock.after(limitMs, runOut, true)
+    void this.#handle().then((outcome) => {
+      // A handler that blocks the event loop ends before the timer can say that it is late.
+      const isLate = clock.monotonic() - beganAt >= limitMs && outcome.kind !== 'failed'
+      if (isLate) runOut()
+      else this.#end(outcome)
+    })
     try {
       return await this.#ending
     } finally {

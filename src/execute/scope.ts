@@ -1,4 +1,5 @@
 import type { Clock } from '../model/clock.ts'
+import { ClosedError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { TriedStep } from '../model/outcome.ts'
 
@@ -72,6 +73,11 @@ export class Scope {
     // A call that nobody awaits must not end the process when it fails.
     promise.catch(() => undefined)
     return promise
+  }
+
+  /** Throws once the claim has ended, so that a body which was held up does not begin any more. */
+  requireOpen(): void {
+    if (this.#isEnded) throw this.#refusal ?? new ClosedError('The claim has ended.')
   }
 
   end(refusal?: Error): void {

@@ -50,9 +50,13 @@ export class Steps {
     fn: (tx: Queryable, step: Step) => Promise<unknown>,
     options?: StepOptions,
   ): Promise<unknown> {
-    const { journal, clock, log } = this.#around
+    const { journal, scope, clock, log } = this.#around
     return this.#named(name, options, (step, make) =>
-      journal.transact(async (tx) => make(await bounded(step, clock, log, () => fn(tx, step)))),
+      journal.transact(async (tx) => {
+        // It may have waited for a session, or be run again after a lost connection.
+        scope.requireOpen()
+        return make(await bounded(step, clock, log, () => fn(tx, step)))
+      }),
     )
   }
 

@@ -11,7 +11,8 @@ import type { Logger } from '../model/logger.ts'
  * 1. The function given to the queue never throws: an error's text could end the process.
  * 2. The id under which tickets are locked is chosen here and put on record before the first fetch, so that whoever
  *    finds this worker dead can unlock them.
- * 3. A queue that ends by itself is started again under a new id, after the old id's tickets are unlocked.
+ * 3. A queue that ends by itself is started again under a new id, after the old id's tickets are unlocked, and again
+ *    for as long as that fails.
  */
 
 /** A ticket: look at this run. */
@@ -47,7 +48,7 @@ export class QueueRunner {
   readonly #options: QueueRunnerOptions
   readonly #pool: PatientPool
   #runner: Runner | undefined
-  #isStopping = false
+  readonly #stopping = new AbortController()
   #ended: Promise<void> = Promise.resolve()
 
   constructor(options: QueueRunnerOptions) {
@@ -68,19 +69,19 @@ export class QueueRunner {
 
   /** Takes no ticket any more, gives back those not begun, and waits for those in hand. */
   async stop(): Promise<void> {
-    this.#isStopping = true
+    this.#stopping.abort()
     await this.#runner?.stop().catch(() => undefined)
     await this.#ended
   }
 
   /** Gives up whatever still waits for the database. */
   async close(): Promise<void> {
-    this.#isStopping = true
+    this.#stopping.abort()
     await this.#pool.end()
   }
 
   async #run(): Promise<void> {
-    if (this.#isStopping) return
+    if (this.#stopping.signal.aborted) return
     const { database, concurrency, workflows, newPoolId, onPoolId } = this.#options
     const poolId = newPoolId()
     await onPoolId(poolId)
@@ -112,6 +113,8 @@ export class QueueRunner {
       },
     })
     this.#ended = this.#runner.promise.catch(() => undefined).then(() => this.#restart(poolId))
+    // It may have been asked to stop while it started.
+    if (this.#stopping.signal.aborted) await this.#runner.stop().catch(() => undefined)
   }
 
   async #take(workflow: string, payload: unknown, priority: number, runAt: Date | string): Promise<void> {
@@ -127,15 +130,18 @@ export class QueueRunner {
 
   async #restart(poolId: string): Promise<void> {
     const { clock, log, database } = this.#options
-    if (this.#isStopping) return
-    log.error({ poolId }, 'The queue ended by itself and is started again.')
-    await clock.sleep(restartAfterMs)
-    await this.#pool
-      .query(`select ${database.names.quotedQueue}.force_unlock_workers($1)`, [[poolId]])
-      .catch((error: unknown) =>
-        log.error({ error, poolId }, 'Its tickets could not be unlocked; they are issued again.'),
-      )
-    await this.#run()
+    const { signal } = this.#stopping
+    if (!signal.aborted) log.error({ poolId }, 'The queue ended by itself and is started again.')
+    while (!signal.aborted) {
+      await clock.sleep(restartAfterMs, signal)
+      if (signal.aborted) return
+      try {
+        await this.#pool.query(`select ${database.names.quotedQueue}.force_unlock_workers($1)`, [[poolId]])
+        return await this.#run()
+      } catch (error) {
+        log.error({ error, poolId }, 'The queue could not be started again; tried once more.')
+      }
+    }
   }
 }
 

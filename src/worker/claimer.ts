@@ -37,6 +37,7 @@ export class Claimer {
     this.#slots = slots
     this.#batcher = new Batcher({
       clock: patience.clock,
+      until: patience.until,
       compare: (a, b) => a.priority - b.priority || a.runAt - b.runAt || (a.run < b.run ? -1 : 1),
       flush: (wanted) => this.#claim(wanted, patience),
     })

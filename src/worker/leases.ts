@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../model/clock.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Part } from './part.ts'
 import type { Held, Slots } from './slots.ts'
-import type { Timings } from './timings.ts'
+import { renewalRetryMs, type Timings } from './timings.ts'
 
 /**
  * Keeps the claims of a worker leased, and stops those that are not any more.
@@ -23,8 +23,6 @@ export interface LeasesOptions {
   readonly clock: Clock
   readonly log: Logger
 }
-
-const longestRetryMs = 1_000
 
 export class Leases implements Part {
   readonly #options: LeasesOptions
@@ -71,12 +69,12 @@ export class Leases implements Part {
       for (const each of held) {
         const problem = problems.get(each.claim.id)
         if (problem === undefined) each.leasedAt = sentAt
-        else if (problem.problem === 'skipped') again = Math.min(again, longestRetryMs, leaseMs / 6)
+        else if (problem.problem === 'skipped') again = renewalRetryMs(leaseMs)
         else this.#lose(each, problem.problem)
       }
     } catch (error) {
       log.warn({ error, claims: held.length }, 'Leases could not be renewed; asked again soon.')
-      again = Math.min(again, longestRetryMs, leaseMs / 6)
+      again = renewalRetryMs(leaseMs)
     }
     this.#arm(again)
   }

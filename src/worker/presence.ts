@@ -17,6 +17,8 @@ export interface PresenceOptions {
   readonly workflows: readonly string[]
   readonly slots: number
   readonly leaseMs: number
+  /** How soon a renewal that failed is asked for again. */
+  readonly renewalRetryMs: number
   readonly clock: Clock
   readonly log: Logger
   readonly onMessage: (message: string) => void
@@ -36,6 +38,7 @@ export class Presence implements Part {
     this.#heart = new Session({
       ...session,
       name: 'holdfast leases',
+      longestWaitMs: options.renewalRetryMs,
       setUp: async (client) => {
         await database.callOn(client, 'hold_presence', [options.workerId])
         await database.callOn(client, 'register_worker', [this.#row()])

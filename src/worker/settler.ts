@@ -15,6 +15,7 @@ export class Settler {
   constructor(database: Database, workerId: string, patience: Patience) {
     this.#batcher = new Batcher({
       clock: patience.clock,
+      until: patience.until,
       sizeOf: (item) => (item.output?.length ?? 0) + (item.error ? 4_096 : 0) + 300,
       flush: (items) =>
         patiently(patience, async () => {

@@ -10,4 +10,9 @@ export interface Timings {
   readonly giveUpAfter: number
 }
 
+/** How soon a renewal that failed is asked for again: so often that half of a lease may fail and cost nothing. */
+export function renewalRetryMs(leaseMs: number): number {
+  return Math.min(1_000, leaseMs / 30)
+}
+
 export const defaultTimings: Timings = { sweepMs: 1_000, lookMs: 1_000, renewAfter: 0.5, giveUpAfter: 0.9 }

@@ -23,7 +23,7 @@ import { recordDefinitions } from '../db/record-definitions.ts'
 import { Settler } from './settler.ts'
 import { Slots, type Held } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
-import type { Timings } from './timings.ts'
+import { renewalRetryMs, type Timings } from './timings.ts'
 
 /** Runs claims: ticket -> claim -> execution -> settle, in as many slots as it has, until it is stopped. */
 
@@ -89,6 +89,7 @@ export class WorkerCore {
       workflows: registry.names,
       slots: concurrency,
       leaseMs: Math.max(...leases),
+      renewalRetryMs: renewalRetryMs(Math.min(...leases)),
       clock,
       log,
       onMessage: (message) => this.#hear(message),

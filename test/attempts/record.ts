@@ -75,17 +75,41 @@ export async function claimsOf(database: TestDatabase, { id }: RunRef): Promise<
   return rows
 }
 
-/** Lets the time pass that the run, or a step of it, waits for. */
-export async function makeDue(database: TestDatabase, { id }: RunRef): Promise<void> {
-  await database.query(`update holdfast.tries set retry_at = holdfast._now() where run_id = $1 and retry_at is not null`, [
-    id,
-  ])
+export interface TriesRecord {
+  readonly key: string
+  readonly attempt: number
+  readonly tries: number
+  readonly error: StoredError
+}
+
+/** What is on record of steps that were tried and not kept. */
+export async function triesOf(database: TestDatabase, { id }: RunRef): Promise<TriesRecord[]> {
+  const { rows } = await database.query<TriesRecord>(
+    'select key, attempt, tries, error from holdfast.tries where run_id = $1 order by key',
+    [id],
+  )
+  return rows
+}
+
+/** Lets the time pass that the run waits for, and its steps, or the one of that key. */
+export async function makeDue(database: TestDatabase, { id }: RunRef, key: string | null = null): Promise<void> {
+  await database.query(
+    `update holdfast.tries set retry_at = holdfast._now()
+     where run_id = $1 and retry_at is not null and key = coalesce($2, key)`,
+    [id, key],
+  )
   const { rowCount } = await database.query(
     `update holdfast.runs set due_at = holdfast._now() where id = $1 and state in ('scheduled', 'suspended')`,
     [id],
   )
   expect(rowCount).toBe(1)
   await database.query(`select holdfast._notify('due')`)
+}
+
+/** Lets the time pass that the run had for all of its attempts. */
+export async function passDeadline(database: TestDatabase, { id }: RunRef): Promise<void> {
+  const pass = 'update holdfast.runs set deadline_at = holdfast._now() where id = $1 and deadline_at is not null'
+  expect((await database.query(pass, [id])).rowCount).toBe(1)
 }
 
 /** Takes the lease of a running run away, as happens when its worker dies: another claim begins. */

@@ -91,7 +91,8 @@ export const things: Readonly<Record<string, Thing>> = {
   },
   'a message that throws': { make: () => withGetters(['message']), says: '' },
   'getters that all throw': {
-    make: () => withGetters(['name', 'message', 'stack', 'code', 'cause', 'errors', 'retryable', 'constructor', 'then']),
+    make: () =>
+      withGetters(['name', 'message', 'stack', 'code', 'cause', 'errors', 'retryable', 'constructor', 'then']),
     says: '',
   },
   'a revoked Proxy': { make: revokedProxy, says: 'Proxy' },
@@ -100,7 +101,7 @@ export const things: Readonly<Record<string, Thing>> = {
   'a cause that is a revoked Proxy': { make: () => new Error('outer', { cause: revokedProxy() }), says: 'outer' },
   'errors that are revoked Proxies': { make: () => new AggregateError([revokedProxy()], 'several'), says: 'several' },
   'a cyclic HTTP error': { make: httpError, says: 'Request failed with status code 503' },
-  'an object that cannot be printed': { make: () => new Unreadable(), says: 'Unreadable' },
+  'an object that cannot be printed': { make: () => new Unreadable(), says: 'cannot be read' },
   // oxlint-disable-next-line unicorn/no-thenable -- somebody's thenable
   'a thenable that throws': { make: () => ({ then: fault }), says: 'then' },
   // These look like what the database says when it is lost, or asks for another try.

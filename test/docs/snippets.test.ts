@@ -59,6 +59,8 @@ describe('a snippet that is run prints what it says', () => {
       vi.spyOn(console, 'log').mockImplementation((...values) => {
         lines.push(formatWithOptions({ breakLength: Infinity, compact: true }, ...(values as [unknown])))
       })
+      // What the pages' stand-ins say is for their reader.
+      vi.spyOn(console, 'info').mockImplementation(() => undefined)
       await import(/* @vite-ignore */ fileOf(block))
       expect(lines).toEqual(said)
     },

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { defineWorkflow, LeaseLostError, type LeaseLostReason } from '../../src/index.ts'
+import { storeError } from '../../src/model/stored-error.ts'
 import {
   claimByHand,
   expire,
@@ -98,7 +99,7 @@ describe.each(Object.entries(situations))('when the run %s', (_, situation) => {
     expect(await x.progress('"late"')).toBe(0)
     for (const outcome of Object.values(outcomes)) {
       const failures = [{ ...memo('late failure', '{}'), kind: 'failure' as const }]
-      const error = { name: 'Error', message: 'late' }
+      const error = storeError(new Error('late'))
       const tries = [{ key: 'late try', tries: 1, error, retryMs: undefined }]
       expect(await x.settle(outcome), outcome.kind).toBe(reason)
       expect(await x.settle(outcome, { failures, tries }), `${outcome.kind} with leftovers`).toBe(reason)

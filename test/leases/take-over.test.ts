@@ -26,8 +26,8 @@ const lateActs: Readonly<Record<string, (run: Run) => unknown>> = {
 }
 const refusedToHandler = ['step', 'transaction', 'now', 'random', 'uuid']
 
-let first: { entered: number; readonly go: ReturnType<typeof signal> }
-let second: { entered: number; readonly go: ReturnType<typeof signal> }
+let first: { entered: number; readonly go: ReturnType<typeof signal<void>> }
+let second: { entered: number; readonly go: ReturnType<typeof signal<void>> }
 const heard = new Map<string, unknown>()
 
 const late = defineWorkflow({

@@ -7,10 +7,10 @@ const database = useDatabase()
 
 /** Every function that locks and then reads, with arguments that would do nothing. */
 const deciding: readonly (readonly [string, ...unknown[]])[] = [
-  ['claim_runs', newWorker(), [], false],
-  ['keep_steps', []],
+  ['claim_runs', newWorker(), '{}', [], false],
+  ['keep_steps', '{}', []],
   ['keep_progress', []],
-  ['settle_runs', newWorker(), []],
+  ['settle_runs', newWorker(), '{}', []],
   ['renew_leases', newWorker(), []],
   ['cancel_runs', '{}', null],
   ['retry_runs', '{}'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { memo, newWorker, runningRuns, waitingRuns } from '../support/runs.ts'
+import { memo, newWorker, pgArray, runningRuns, waitingRuns } from '../support/runs.ts'
 
 const database = useDatabase()
 const worker = newWorker()
@@ -13,44 +13,35 @@ interface Case {
   readonly call: (session: Connection, ids: readonly string[]) => Promise<unknown>
 }
 
-const pgArray = (ids: readonly string[]): string => `{${ids.join(',')}}`
-
 /** Every function that locks several runs and waits for them. */
 const cases: Readonly<Record<string, Case>> = {
   claim_runs: {
     from: 'waiting',
-    call: (session, ids) =>
-      session.call(
-        'claim_runs',
-        worker,
-        ids.map((id) => ({ id, lease_ms: 1_000 })),
-        false,
-      ),
+    call: (session, ids) => {
+      const items = ids.map((id) => ({ id, lease_ms: 1_000 }))
+      return session.call('claim_runs', worker, pgArray(ids), items, false)
+    },
   },
   keep_steps: {
     from: 'running',
-    call: (session, ids) =>
-      session.call(
-        'keep_steps',
-        ids.map((id) => memo(id, 1)),
-      ),
+    call: (session, ids) => {
+      const items = ids.map((id) => memo(id, 1))
+      return session.call('keep_steps', pgArray(ids), items)
+    },
   },
   keep_progress: {
     from: 'running',
-    call: (session, ids) =>
-      session.call(
-        'keep_progress',
-        ids.map((id) => ({ id, token: 1, value: '1' })),
-      ),
+    call: (session, ids) => {
+      const items = ids.map((id) => ({ id, token: 1, value: '1' }))
+      return session.call('keep_progress', items)
+    },
   },
   settle_runs: {
     from: 'running',
-    call: (session, ids) =>
-      session.call(
-        'settle_runs',
-        worker,
-        ids.map((id) => ({ id, token: 1, outcome: 'done' })),
-      ),
+    call: (session, ids) => {
+      const items = ids.map((id) => ({ id, token: 1, outcome: 'done' }))
+      return session.call('settle_runs', worker, pgArray(ids), items)
+    },
   },
   cancel_runs: { from: 'running', call: (session, ids) => session.call('cancel_runs', pgArray(ids), null) },
   retry_runs: { from: 'failed', call: (session, ids) => session.call('retry_runs', pgArray(ids)) },
@@ -61,7 +52,7 @@ async function runsIn(state: State, session: Connection): Promise<string[]> {
   if (state === 'waiting') return await waitingRuns(session, 2)
   const ids = await runningRuns(session, worker, 2)
   const failed = ids.map((id) => ({ id, token: 1, outcome: 'failed', failure: 'rejected' }))
-  if (state === 'failed') await session.call('settle_runs', worker, failed)
+  if (state === 'failed') await session.call('settle_runs', worker, pgArray(ids), failed)
   return ids
 }
 

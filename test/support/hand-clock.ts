@@ -47,6 +47,11 @@ export class HandClock implements Clock {
     return systemClock.randomBytes(size)
   }
 
+  /** In how many milliseconds each timer is due that is set just now. */
+  get pending(): readonly number[] {
+    return Array.from(this.#waiting, ({ dueAt }) => dueAt - this.#now)
+  }
+
   /** Lets `ms` go by: fires each timer at its own instant, in order, and what it sets off before the next. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms

@@ -52,7 +52,12 @@ export interface ClaimedRow {
 
 export async function claim(connection: Connection, worker: string, ids: readonly string[]): Promise<ClaimedRow[]> {
   const items = ids.map((id) => ({ id, lease_ms: 30_000 }))
-  return (await connection.call('claim_runs', worker, items, false)) as unknown as ClaimedRow[]
+  return (await connection.call('claim_runs', worker, pgArray(ids), items, false)) as unknown as ClaimedRow[]
+}
+
+/** As an array literal of uuids. */
+export function pgArray(ids: readonly string[]): string {
+  return `{${ids.join(',')}}`
 }
 
 /** An item for keep_steps. */

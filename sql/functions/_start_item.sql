@@ -1,0 +1,30 @@
+-- For holdfast.start: an item for start_runs, with what the workflow's newest definition on record says of its runs.
+create or replace function holdfast._start_item(_workflow text, _input json, _key text, _group text,
+  _due_at timestamptz, _priority integer, _id uuid, _metadata json, _max_attempts integer, _delay interval)
+returns json
+language plpgsql stable as $$
+declare
+  _policy json;
+begin
+  select d.policy into _policy from holdfast.definitions d where d.workflow = _workflow
+  order by d.first_seen_at desc limit 1;
+  if _policy is null then
+    raise exception 'No workflow "%" is on record.', _workflow
+      using errcode = 'WF002', hint = 'Start a worker that has it, or start it once from TypeScript.';
+  end if;
+  return json_build_object(
+    'id', coalesce(_id, gen_random_uuid()),
+    'workflow', _workflow,
+    'key', _key,
+    'group_key', _group,
+    'priority', coalesce(_priority, (_policy ->> 'priority')::integer),
+    'max_attempts', least(coalesce(_max_attempts, (_policy ->> 'maxAttempts')::integer), 100),
+    'at', _due_at,
+    'delay_ms', extract(epoch from _delay) * 1000,
+    'deadline_ms', (_policy ->> 'deadlineMs')::double precision,
+    'dedupe_ms', (_policy ->> 'dedupeMs')::double precision,
+    'metadata', _metadata,
+    'input', _input::text
+  );
+end
+$$;

@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { defineWorkflow, type Run, type Workflow } from '../../src/index.ts'
+import { turn } from './memory-run.ts'
+
+/**
+ * Random handlers: trees of steps in sequence, in parallel, in races, some failing, some in a catch, some awaited by
+ * nobody. Names are few and sites many, so a site that gets another's answer is noticed: an answer names its site.
+ */
+
+export type Program =
+  | Step
+  | { readonly kind: 'sequence' | 'all' | 'settled' | 'race'; readonly parts: readonly Program[] }
+  | { readonly kind: 'catch'; readonly part: Program; readonly instead: Program }
+  /** Nobody awaits it. */
+  | { readonly kind: 'floating'; readonly part: Program }
+  /** Awaits so many promises that are resolved already: other chains get that far ahead. */
+  | { readonly kind: 'dawdle'; readonly count: number }
+
+interface Step {
+  readonly kind: 'step' | 'transaction'
+  readonly name: string
+  /** How many turns of the event loop its body takes; 0: it answers or throws at once. */
+  readonly turns: number
+  /** How many times its body fails before it gives an answer. */
+  readonly failures: number
+  readonly maxTries: number
+  readonly inside: Program | undefined
+}
+
+const leaf: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom('step' as const, 'transaction' as const),
+  name: fc.constantFrom('a', 'b'),
+  turns: fc.nat(6),
+  failures: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(1, 2, Infinity)),
+  maxTries: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.constant(2)),
+  inside: fc.constant(undefined),
+})
+
+export interface ProgramKinds {
+  /** Steps whose bodies make calls on run themselves. */
+  readonly isNesting?: boolean
+}
+
+export function programs({ isNesting = false }: ProgramKinds = {}): fc.Arbitrary<Program> {
+  const { program } = fc.letrec<{ program: Program; parts: Program[] }>((tie) => ({
+    parts: fc.array(tie('program'), { minLength: 1, maxLength: 4 }),
+    program: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      leaf,
+      fc.record({ kind: fc.constant('dawdle' as const), count: fc.nat(12) }),
+      fc.record({
+        kind: fc.constantFrom('sequence' as const, 'sequence' as const, 'all' as const, 'settled' as const, 'race' as const),
+        parts: tie('parts'),
+      }),
+      fc.record({ kind: fc.constant('catch' as const), part: tie('program'), instead: tie('program') }),
+      fc.record({ kind: fc.constant('floating' as const), part: tie('program') }),
+      ...(isNesting
+        ? [fc.tuple(leaf, tie('program')).map(([step, inside]): Program => ({ ...step, kind: 'step', inside }))]
+        : []),
+    ),
+  }))
+  return program
+}
+
+/** What a site was given by its call, in the order in which the handler saw it. */
+export interface Seen {
+  readonly site: number
+  /** The site whose body made it, and how often that had run; or the message of its error. */
+  readonly answer: Answer | string
+}
+
+export interface Answer {
+  readonly site: number
+  readonly count: number
+}
+
+/** A program as a workflow, with a record of what its handler saw in each claim. */
+export class Subject {
+  readonly workflow: Workflow
+  /** One list a claim. */
+  readonly seen: Seen[][] = []
+  /** The keys of steps whose bodies began, one list a claim. */
+  readonly bodies: string[][] = []
+  readonly #counts = new Map<number, number>()
+  readonly #sites = new Map<Program, number>()
+  readonly #within = new Map<number, readonly number[]>()
+  readonly #isDead: () => boolean
+
+  constructor(program: Program, isDead: () => boolean) {
+    this.#isDead = isDead
+    this.#number(program)
+    this.workflow = defineWorkflow({
+      name: 'program',
+      maxAttempts: 5,
+      retry: { initial: 0 },
+      handler: async (_, run) => {
+        this.seen.push([])
+        this.bodies.push([])
+        return await this.#do(program, run, this.seen.length - 1)
+      },
+    })
+  }
+
+  async #do(program: Program, run: Run, claim: number): Promise<unknown> {
+    const each = (part: Program): Promise<unknown> => this.#do(part, run, claim)
+    switch (program.kind) {
+      case 'step':
+      case 'transaction':
+        return await this.#step(program, run, claim)
+      case 'sequence': {
+        const answers: unknown[] = []
+        for (const part of program.parts) answers.push(await each(part))
+        return answers
+      }
+      case 'all':
+        return await Promise.all(program.parts.map(each))
+      case 'settled':
+        return (await Promise.allSettled(program.parts.map(each))).map(({ status }) => status)
+      case 'race':
+        return await Promise.race(program.parts.map(each))
+      case 'catch':
+        try {
+          return await each(program.part)
+        } catch {
+          return await each(program.instead)
+        }
+      case 'floating':
+        each(program.part).catch(() => undefined)
+        return undefined
+      case 'dawdle':
+        for (let left = program.count; left > 0; left -= 1) await undefined
+        return undefined
+    }
+  }
+
+  async #step(step: Step, run: Run, claim: number): Promise<unknown> {
+    const site = this.#sites.get(step) ?? 0
+    const body = async (handle: { readonly key: string }): Promise<Answer> => {
+      if (this.#isDead()) return await new Promise(() => undefined)
+      this.bodies[claim]?.push(handle.key)
+      const count = (this.#counts.get(site) ?? 0) + 1
+      this.#counts.set(site, count)
+      if (step.inside) await this.#do(step.inside, run, claim)
+      for (let left = step.turns; left > 0; left -= 1) await turn()
+      if (count <= step.failures) throw new Error(`site ${site} failed ${count}`)
+      return { site, count }
+    }
+    const retry = step.maxTries > 1 ? { retry: { initial: 0, maxTries: step.maxTries } } : {}
+    const see = (answer: Answer | string): void => void this.seen[claim]?.push({ site, answer })
+    try {
+      const answer = step.kind === 'step' ? await run.step(step.name, body, retry) : await run.transaction(step.name, (_, handle) => body(handle), retry)
+      see(answer)
+      return answer
+    } catch (error) {
+      see((error as Error).message)
+      throw error
+    }
+  }
+
+  /** Whether the answer was made by the site that got it, or the error by it or inside it. */
+  isOwn({ site, answer }: Seen): boolean {
+    if (typeof answer !== 'string') return answer.site === site
+    return (this.#within.get(site) ?? []).some((each) => answer.startsWith(`site ${each} failed`))
+  }
+
+  /** Numbers the sites, and notes for each which lie within it. */
+  #number(program: Program): number[] {
+    const site = this.#sites.size + 1
+    this.#sites.set(program, site)
+    const within = partsOf(program).flatMap((part) => this.#number(part))
+    this.#within.set(site, [site, ...within])
+    return [site, ...within]
+  }
+}
+
+function partsOf(program: Program): readonly Program[] {
+  switch (program.kind) {
+    case 'step':
+    case 'transaction':
+      return program.inside ? [program.inside] : []
+    case 'sequence':
+    case 'all':
+    case 'settled':
+    case 'race':
+      return program.parts
+    case 'catch':
+      return [program.part, program.instead]
+    case 'floating':
+      return [program.part]
+    case 'dawdle':
+      return []
+  }
+}

@@ -1,0 +1,141 @@
+import { expect, inject, test, vi } from 'vitest'
+import pg from 'pg'
+import { Execution } from '../../src/execute/execution.ts'
+import { defineWorkflow, type Run } from '../../src/index.ts'
+import type { Journal } from '../../src/model/journal.ts'
+import { silentLogger } from '../../src/trace/bound-logger.ts'
+import { Leases } from '../../src/worker/leases.ts'
+import { Slots } from '../../src/worker/slots.ts'
+import { useDatabase } from '../support/database.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { fastTimings, openClient, signal, startWorker } from '../support/worker.ts'
+
+const database = useDatabase()
+const leaseMs = 1_500
+
+const journal: Journal = {
+  memos: [],
+  tries: [],
+  keep: (memo) => Promise.resolve(memo),
+  transact: (body) => body({ query: () => Promise.resolve({ rows: [] }) }),
+  progress: () => undefined,
+}
+
+const claim = {
+  id: '00000000-0000-7000-8000-000000000000',
+  token: 1,
+  workflow: 'renewed',
+  key: undefined,
+  group: undefined,
+  attempt: 1,
+  maxAttempts: 1,
+  metadata: {},
+  deadlineMs: undefined,
+  input: { json: 'null', types: null },
+  memos: [],
+  tries: [],
+}
+
+interface Course {
+  readonly abortedAt: number | undefined
+  readonly lastAcceptedAt: number
+}
+
+/** Holds one claim for five seconds, while renewals fail whenever `isFailing` says so. */
+async function hold(isFailing: (at: number) => boolean): Promise<Course> {
+  const clock = new HandClock()
+  const slots = new Slots()
+  let abortedAt: number | undefined
+  let lastAcceptedAt = 0
+  const { definition } = defineWorkflow({
+    name: 'renewed',
+    handler: (_, run: Run) => {
+      run.abortSignal.addEventListener('abort', () => (abortedAt = clock.monotonic()))
+      return new Promise<void>(() => undefined)
+    },
+  })
+  const execution = new Execution({ definition, claim, journal, clock, log: silentLogger })
+  slots.put({ claim, execution, leaseMs, leasedAt: 0 })
+  const leases = new Leases({
+    slots,
+    renew: async () => {
+      await Promise.resolve()
+      if (isFailing(clock.monotonic())) throw new Error('The database is not there.')
+      lastAcceptedAt = clock.monotonic()
+      return []
+    },
+    leaseMs,
+    timings: fastTimings,
+    clock,
+    log: silentLogger,
+  })
+  void execution.run()
+  await leases.start()
+  while (abortedAt === undefined && clock.monotonic() < 5_000) await clock.advance(10)
+  await leases.stop()
+  return { abortedAt, lastAcceptedAt }
+}
+
+test('LEASE-08: 0.8 s of failing renewals abort nothing in a lease of 1.5 s, whenever they begin to fail', async () => {
+  for (let from = 0; from < 1_000; from += 20) {
+    const { abortedAt } = await hold((at) => at >= from && at < from + 800)
+    expect(abortedAt, `from ${from} ms`).toBeUndefined()
+  }
+})
+
+test('a claim whose renewals all fail is stopped before its lease ends, and not long before', async () => {
+  for (let from = 0; from < 1_000; from += 50) {
+    const { abortedAt = Infinity, lastAcceptedAt } = await hold((at) => at >= from)
+    expect(abortedAt - lastAcceptedAt, `from ${from} ms`).toBeLessThan(leaseMs)
+    expect(abortedAt - lastAcceptedAt, `from ${from} ms`).toBeGreaterThanOrEqual(0.9 * leaseMs)
+  }
+})
+
+/** Nobody can connect to the database while this lasts; sessions that are there go on. */
+async function refuseConnections<T>(work: () => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: inject('testServer').connectionString })
+  await admin.connect()
+  try {
+    await admin.query(`alter database ${database.name} allow_connections false`)
+    return await work()
+  } finally {
+    await admin.query(`alter database ${database.name} allow_connections true`)
+    await admin.end()
+  }
+}
+
+test('LEASE-08: a worker that cannot reach the database for 0.8 s of a lease of 1.5 s keeps its claims', async () => {
+  const [entered, go] = [signal(), signal()]
+  const attempts: number[] = []
+  const workflow = defineWorkflow({
+    name: 'cut off',
+    lease: '1.5s',
+    handler: async (_, run) => {
+      attempts.push(run.attempt)
+      entered.give()
+      await go.promise
+      return await run.step('last', () => run.abortSignal.aborted)
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const started = await client.start(workflow)
+  await entered.promise
+  const leaseUntil = async (): Promise<unknown> => (await client.get(started))?.leaseUntil
+  const atFirst = await leaseUntil()
+  await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(atFirst))
+
+  const sessions = await database.pool.connect()
+  await refuseConnections(() =>
+    sessions.query(
+      `select pg_terminate_backend(pid), pg_sleep(0.8) from pg_stat_activity
+       where datname = current_database() and application_name = 'holdfast leases'`,
+    ),
+  )
+  sessions.release()
+  const lastOfBefore = await leaseUntil()
+  await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(lastOfBefore))
+  go.give()
+  expect(await client.result(started)).toBe(false)
+  expect(attempts).toEqual([1])
+})
