@@ -32,7 +32,7 @@ export interface ThroughputResult {
 const defaultRuns: Readonly<Record<PeerName, Readonly<Record<Work, number>>>> = {
   graphile: { W0: 50_000, W1: 50_000, W3: 50_000, W10: 50_000 },
   ceiling: { W0: 40_000, W1: 35_000, W3: 25_000, W10: 10_000 },
-  holdfast: { W0: 30_000, W1: 25_000, W3: 15_000, W10: 6_000 },
+  holdfast: { W0: 20_000, W1: 15_000, W3: 10_000, W10: 4_000 },
 }
 
 type Rounds = Record<PeerName, RoundFigures[]>

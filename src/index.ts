@@ -96,7 +96,8 @@ function preparation(database: Database, mode: MigrateMode): () => Promise<void>
 }
 
 export { Client } from './client/client.ts'
-export type { ListFilter, ResultOptions, Which } from './client/client.ts'
+export type { ListFilter, ResultOptions } from './client/client.ts'
+export type { Which } from './client/which.ts'
 export type { RunView } from './client/run-view.ts'
 export type { RunRef, Started } from './client/starter.ts'
 export type { MigrateResult } from './db/migrate.ts'

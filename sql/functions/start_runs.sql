@@ -83,14 +83,16 @@ begin
 
   return query
   select i.n::integer, r.id, coalesce(r.id = i.id and r.id = any(_new), false), r.state, r.workflow = i.workflow,
+    -- What was started from SQL says null where TypeScript says undefined.
     r.input::text is not distinct from i.input
-  from rows from (json_to_recordset(_items) as (id uuid, workflow text, key text, input text))
-    with ordinality i (id, workflow, key, input, n)
+      and (r.input_types is not distinct from i.input_types or i.input = 'null')
+  from rows from (json_to_recordset(_items) as (id uuid, workflow text, key text, input text, input_types text))
+    with ordinality i (id, workflow, key, input, input_types, n)
   left join lateral (
     select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1
   ) k on true
   join lateral (
-    select r.id, r.state, r.workflow, r.input from holdfast.runs r where r.id in (i.id, k.run_id)
+    select r.id, r.state, r.workflow, r.input, r.input_types from holdfast.runs r where r.id in (i.id, k.run_id)
     order by r.id = i.id desc limit 1
   ) r on true;
 end

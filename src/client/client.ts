@@ -2,10 +2,9 @@ import { cancelRun, findRun, listRuns, retryRun } from '../db/run-calls.ts'
 import type { Database } from '../db/database.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
 import { isWorkflow } from '../define/define-workflow.ts'
-import { describeValue } from '../define/describe-value.ts'
 import type { StartArgs, StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
-import { parseDuration } from '../model/duration.ts'
+import { formatDuration, parseDuration } from '../model/duration.ts'
 import {
   ArgumentError,
   ClosedError,
@@ -16,20 +15,14 @@ import {
   RunCancelledError,
   RunFailedError,
 } from '../model/errors.ts'
-import { isUuid } from '../model/id.ts'
 import type { Duration } from '../model/policy.ts'
-import { isFinal, states, type State } from '../model/state.ts'
+import { states, type State } from '../model/state.ts'
 import { storableText } from '../model/storable.ts'
 import type { Workflow } from '../model/workflow.ts'
+import { EndWatch } from './end-watch.ts'
 import { toRunView, type RunView } from './run-view.ts'
-import { Starter, type RunRef, type Started } from './starter.ts'
-
-/** Names a run: its id, what `start` returned, or a workflow and key. */
-export type Which<O = unknown> =
-  | string
-  | RunRef<O>
-  // oxlint-disable-next-line typescript/no-explicit-any -- a workflow of any input
-  | { readonly workflow: Workflow<any, any, O> | string; readonly key: string }
+import { Starter, type Started } from './starter.ts'
+import { readWhich, type Which } from './which.ts'
 
 export interface ListFilter {
   workflow?: string | undefined
@@ -51,8 +44,6 @@ export interface ClientCoreOptions {
   readonly prepare: () => Promise<void>
 }
 
-const firstPollMs = 5
-const longestPollMs = 250
 const mostListed = 1_000
 
 /** Starts runs and asks about them. It needs no worker in its process. */
@@ -61,6 +52,7 @@ export class Client {
   readonly #clock: Clock
   readonly #prepare: () => Promise<void>
   readonly #starter: Starter
+  readonly #ends: EndWatch
   readonly #recorded = new Map<string, Promise<void>>()
   #prepared: Promise<void> | undefined
   #isClosed = false
@@ -70,6 +62,7 @@ export class Client {
     this.#clock = clock
     this.#prepare = prepare
     this.#starter = new Starter(database, clock)
+    this.#ends = new EndWatch(database, clock)
   }
 
   /** The database of a client that a worker is to share. */
@@ -131,19 +124,11 @@ export class Client {
    */
   async result<O>(run: Which<O>, options: ResultOptions = {}): Promise<O> {
     const { abortSignal } = options
-    const limitMs = options.timeout === undefined ? Infinity : parseDuration(options.timeout, 'timeout')
-    const beganAt = this.#clock.monotonic()
-    for (let pollMs = firstPollMs; ; pollMs = Math.min(longestPollMs, pollMs * 1.5)) {
-      abortSignal?.throwIfAborted()
-      const view = await this.#require(run)
-      if (isFinal(view.state)) return outputOf(view) as O
-      const leftMs = limitMs - (this.#clock.monotonic() - beganAt)
-      if (leftMs <= 0) {
-        throw new ResultTimeoutError(`Run ${view.id} is ${view.state} after ${options.timeout}. It goes on.`)
-      }
-      await this.#clock.sleep(Math.min(pollMs, leftMs), abortSignal)
-      this.#requireOpen()
-    }
+    const limitMs = options.timeout === undefined ? undefined : parseDuration(options.timeout, 'timeout')
+    const { id } = await this.#require(run)
+    if (limitMs === undefined) await this.#ends.wait(id, abortSignal)
+    else await this.#waitFor(id, limitMs, abortSignal)
+    return outputOf(await this.#require(id)) as O
   }
 
   /** Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. */
@@ -181,7 +166,20 @@ export class Client {
   /** Ends the client's own connections. A pool given to it stays open. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#ends.close()
     await this.#database.close()
+  }
+
+  async #waitFor(id: string, limitMs: number, abortSignal: AbortSignal | undefined): Promise<void> {
+    const limit = new AbortController()
+    const timer = this.#clock.after(limitMs, () => {
+      limit.abort(new ResultTimeoutError(`Run ${id} has not ended after ${formatDuration(limitMs)}. It goes on.`))
+    })
+    try {
+      await this.#ends.wait(id, AbortSignal.any(abortSignal ? [abortSignal, limit.signal] : [limit.signal]))
+    } finally {
+      timer.cancel()
+    }
   }
 
   async #require(run: Which): Promise<RunView> {
@@ -235,19 +233,4 @@ function outputOf(view: RunView): unknown {
   if (view.state === 'cancelled') throw new RunCancelledError(`Run ${id} was cancelled${because}.`, id)
   const failure = view.failure ?? 'rejected'
   throw new RunFailedError(`Run ${id} of "${view.workflow}" failed (${failure})${because}`, failure, id, { cause })
-}
-
-function readWhich(run: Which): { id?: string; workflow?: string; key?: string } {
-  const given: unknown = run
-  if (typeof given === 'object' && given !== null && 'key' in given && 'workflow' in given) {
-    const { workflow, key } = given
-    const name = isWorkflow(workflow) ? workflow.name : workflow
-    if (typeof name === 'string' && typeof key === 'string') return { workflow: name, key }
-  }
-  const id = typeof given === 'object' && given !== null && 'id' in given ? given.id : given
-  if (isUuid(id)) return { id }
-  throw new ArgumentError(`A run is named by its id, not by ${describeValue(id)}.`, {
-    field: 'run',
-    remedy: 'Pass a UUID, what start returned, or { workflow, key }.',
-  })
 }

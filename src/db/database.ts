@@ -52,6 +52,7 @@ export class Database {
   readonly isOwn: boolean
   readonly connectionConfig: pg.ClientConfig
   readonly #clock: Clock
+  readonly #texts = new Map<string, string>()
   #isClosed = false
 
   constructor(options: DatabaseOptions) {
@@ -88,7 +89,7 @@ export class Database {
   async callOn<Row>(on: Queryable, fn: string, values: readonly unknown[], isPrepared = false): Promise<Row[]> {
     const text = this.#textOf(fn, values.length)
     if (!isPrepared) return (await on.query(text, [...values])).rows as Row[]
-    const query = { name: `${fn} ${this.names.schema}`.slice(0, 60), text, values: [...values], types: plainTypes }
+    const query = { name: `holdfast ${fn}`, text, values: [...values], types: plainTypes }
     return (await (on as pg.Pool).query(query)).rows as Row[]
   }
 
@@ -132,8 +133,13 @@ export class Database {
   }
 
   #textOf(fn: string, arity: number): string {
-    const parameters = Array.from({ length: arity }, (_, index) => `$${index + 1}`).join(', ')
-    return `select * from ${this.names.quoted}.${fn}(${parameters})`
+    let text = this.#texts.get(fn)
+    if (text === undefined) {
+      const parameters = Array.from({ length: arity }, (_, index) => `$${index + 1}`).join(', ')
+      text = `select * from ${this.names.quoted}.${fn}(${parameters})`
+      this.#texts.set(fn, text)
+    }
+    return text
   }
 
   #explained(error: unknown): unknown {

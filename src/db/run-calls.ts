@@ -15,6 +15,12 @@ export async function findRun(
   return row?.run
 }
 
+/** Of the given runs, those that have ended or are not there. */
+export async function endedRuns(database: Database, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.call<{ id: string }>('ended_runs', [ids])
+  return rows.map((row) => row.id)
+}
+
 export async function listRuns(
   database: Database,
   filter: { workflow: string | undefined; state: State | undefined; limit: number },

@@ -146,8 +146,9 @@ export class Execution {
   #end(outcome: Outcome, refusal?: Error): void {
     if (this.#scope.isEnded) return
     const steps = this.#steps
-    const isFinal = outcome.kind === 'done' || outcome.kind === 'failed'
-    const passed = isFinal ? steps.passedFailures : []
+    // At rest, too, the handler has gone past whatever failure it met.
+    const isPast = outcome.kind === 'done' || outcome.kind === 'failed' || outcome.kind === 'suspended'
+    const passed = isPast ? steps.passedFailures : []
     const tried = steps.tried.filter((step) => !passed.some((memo) => memo.key === step.key))
     const ending = {
       outcome,

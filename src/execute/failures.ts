@@ -22,7 +22,7 @@ export class Failures {
     this.#journal = journal
   }
 
-  /** Those the handler has met, to be kept with a final outcome. */
+  /** Those the handler has met, to be kept with the outcome that goes past them. */
   get passed(): readonly NewMemo[] {
     return this.#handed.map((failure) => failure.memo)
   }

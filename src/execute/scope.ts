@@ -43,7 +43,8 @@ export class Scope {
   }
 
   get triedWaits(): readonly TriedStep[] {
-    return this.#waits.flatMap((wait) => wait.tried ?? [])
+    const now = this.#clock.monotonic()
+    return this.#waits.flatMap(({ tried, wakeAt }) => (tried ? { ...tried, retryMs: Math.max(0, wakeAt - now) } : []))
   }
 
   /** A promise for the call, which `begin` settles through its caller; or what calls get after the end. */
@@ -128,5 +129,5 @@ export interface Caller {
 export interface Wait {
   /** By the clock's monotonic time. */
   readonly wakeAt: number
-  readonly tried: TriedStep | undefined
+  readonly tried: Omit<TriedStep, 'retryMs'> | undefined
 }

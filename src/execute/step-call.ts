@@ -111,9 +111,10 @@ export class StepCall {
     const nonRetryable = [...(retry?.nonRetryable ?? []), ...definition.retry.nonRetryable]
     const error = storeError(thrown, { nonRetryable })
     if (retry && this.#tries < maxTries && !isNonRetryable(thrown, nonRetryable)) {
+      this.#leavePlace()
       const retryMs = backoffMs(retry, this.#tries, () => clock.random())
       if (retryMs <= longestWaitInMemoryMs) return retryMs
-      const tried = { key: this.#call.key, tries: this.#tries, error, retryMs }
+      const tried = { key: this.#call.key, tries: this.#tries, error }
       this.#caller.wait({ wakeAt: clock.monotonic() + retryMs, tried })
       return undefined
     }
@@ -142,6 +143,12 @@ export class StepCall {
   /** The outcome's place in the order, taken when it is first made. */
   get #taken(): Place {
     return (this.#place ??= this.#around.deliveries.make())
+  }
+
+  /** An outcome that could not be kept is none: those made after it need not wait for the next try's. */
+  #leavePlace(): void {
+    this.#place?.hand(() => undefined)
+    this.#place = undefined
   }
 }
 

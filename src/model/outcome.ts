@@ -30,7 +30,7 @@ export interface Ending {
   readonly outcome: Outcome
   /** How many kept outcomes the handler got back. */
   readonly recalled: number
-  /** Failures that the handler went past, to be kept with a final outcome. */
+  /** Failures that the handler went past, to be kept with the outcome. */
   readonly failures: readonly NewMemo[]
   /** Steps that were tried and have no kept outcome. */
   readonly tries: readonly TriedStep[]

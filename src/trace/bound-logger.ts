@@ -10,12 +10,39 @@ export const silentLogger: Logger = {
 
 /** A logger whose lines all carry the given fields. A sink that throws is no reason to fail: its line is lost. */
 export function boundLogger(sink: Logger, bound: LogFields): Logger {
-  const write = (level: keyof Logger) => (fields: LogFields, message: string) => {
+  return new BoundLogger(sink, bound)
+}
+
+class BoundLogger implements Logger {
+  readonly #sink: Logger
+  readonly #bound: LogFields
+
+  constructor(sink: Logger, bound: LogFields) {
+    this.#sink = sink
+    this.#bound = bound
+  }
+
+  debug(fields: LogFields, message: string): void {
+    this.#write('debug', fields, message)
+  }
+
+  info(fields: LogFields, message: string): void {
+    this.#write('info', fields, message)
+  }
+
+  warn(fields: LogFields, message: string): void {
+    this.#write('warn', fields, message)
+  }
+
+  error(fields: LogFields, message: string): void {
+    this.#write('error', fields, message)
+  }
+
+  #write(level: keyof Logger, fields: LogFields, message: string): void {
     try {
-      sink[level]({ ...bound, ...fields }, message)
+      this.#sink[level]({ ...this.#bound, ...fields }, message)
     } catch {
       // Nowhere is left to say so.
     }
   }
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }

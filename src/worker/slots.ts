@@ -10,41 +10,40 @@ export interface Held {
   leasedAt: number
 }
 
-interface Entry {
-  readonly held: Held
-  readonly freed: Promise<void>
-  readonly free: () => void
-}
-
 /** The claims a worker holds, by run. A run is here at most once, and stays until its settle is through. */
 export class Slots {
-  readonly #entries = new Map<string, Entry>()
+  readonly #held = new Map<string, Held>()
+  readonly #whenFree = new Map<string, (() => void)[]>()
 
   get size(): number {
-    return this.#entries.size
+    return this.#held.size
   }
 
   get(runId: string): Held | undefined {
-    return this.#entries.get(runId)?.held
+    return this.#held.get(runId)
   }
 
   put(held: Held): void {
-    let free: () => void = () => undefined
-    const freed = new Promise<void>((resolve) => void (free = resolve))
-    this.#entries.set(held.claim.id, { held, freed, free })
+    this.#held.set(held.claim.id, held)
   }
 
   free(runId: string): void {
-    this.#entries.get(runId)?.free()
-    this.#entries.delete(runId)
+    this.#held.delete(runId)
+    const waiting = this.#whenFree.get(runId)
+    if (!waiting) return
+    this.#whenFree.delete(runId)
+    for (const resume of waiting) resume()
   }
 
   /** Resolves when the run is not held here any more. */
-  async whenFree(runId: string): Promise<void> {
-    await this.#entries.get(runId)?.freed
+  whenFree(runId: string): Promise<void> {
+    if (!this.#held.has(runId)) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#whenFree.set(runId, [...(this.#whenFree.get(runId) ?? []), resolve])
+    })
   }
 
   all(): readonly Held[] {
-    return Array.from(this.#entries.values(), (entry) => entry.held)
+    return [...this.#held.values()]
   }
 }

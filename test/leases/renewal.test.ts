@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { defineWorkflow } from '../../src/index.ts'
+import { defineWorkflow, type Workflow } from '../../src/index.ts'
 import { defaultTimings } from '../../src/worker/timings.ts'
 import { useDatabase } from '../support/database.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -22,8 +22,27 @@ async function leaseOf(runId: string): Promise<Lease | undefined> {
   return rows[0]
 }
 
+interface Held {
+  readonly workflow: Workflow<undefined>
+  readonly entered: Promise<void>
+  readonly go: () => void
+  readonly attempts: readonly number[]
+  readonly aborts: readonly unknown[]
+}
+
+/** Waits until a claim's lease has been renewed to that long after its beginning. */
+async function renewedFor(runId: string, stretch: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const { rows } = await database.query(
+      `select from holdfast.runs where id = $1 and lease_until > claimed_at + $2::interval + interval '1.5 s'`,
+      [runId, stretch],
+    )
+    expect(rows).toHaveLength(1)
+  }, 10_000)
+}
+
 /** Handlers that stay in until they are let go, and count how often they were entered. */
-function held(name: string, lease?: string) {
+function held(name: string, lease?: string): Held {
   const [entered, go] = [signal(), signal()]
   const attempts: number[] = []
   const aborts: unknown[] = []
@@ -74,13 +93,7 @@ test('LEASE-02: a handler longer than several leases runs once, although another
   const started = await client.start(workflow)
   await entered
   await startWorker(database, { workflows: [workflow] })
-  await vi.waitFor(async () => {
-    const { rows } = await database.query(
-      `select from holdfast.runs where id = $1 and lease_until > claimed_at + interval '4.5 s'`,
-      [started.id],
-    )
-    expect(rows).toHaveLength(1)
-  }, 10_000)
+  await renewedFor(started.id, '3 s')
   go()
   expect(await client.result(started)).toBe(1)
   expect({ attempts, aborts }).toEqual({ attempts: [1], aborts: [] })
@@ -115,6 +128,33 @@ test("LEASE-14: a row locked by somebody's slow transaction ends no other run's 
   expect(others).toMatchObject({ attempts: [1], aborts: [] })
   // The locked run itself could not be renewed for too long, and went to the next.
   expect(await client.result(started[0])).toBe(2)
+})
+
+test('LEASE-14: a transaction longer than several leases does not end its own', async () => {
+  const [entered, go] = [signal(), signal()]
+  const attempts: number[] = []
+  const workflow = defineWorkflow({
+    name: 'long transaction',
+    lease: '1.5s',
+    handler: (_, run) =>
+      run.transaction('long', async (tx) => {
+        attempts.push(run.attempt)
+        await tx.query('create table if not exists written (attempt integer)')
+        await tx.query('insert into written values ($1)', [run.attempt])
+        entered.give()
+        await go.promise
+      }),
+  })
+  const client = openClient(database)
+  await startWorker(database, { workflows: [workflow], concurrency: 1 })
+  const started = await client.start(workflow)
+  await entered.promise
+  await startWorker(database, { workflows: [workflow] })
+  await renewedFor(started.id, '3 s')
+  go.give()
+  await client.result(started)
+  expect(attempts).toEqual([1])
+  expect((await database.query('select * from written')).rows).toEqual([{ attempt: 1 }])
 })
 
 test('LEASE-14: a lock on its row that is shorter than its lease costs a run neither a step nor its outcome', async () => {

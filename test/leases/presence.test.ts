@@ -1,0 +1,145 @@
+import { expect, test, vi } from 'vitest'
+import { defineWorkflow } from '../../src/index.ts'
+import { useDatabase } from '../support/database.ts'
+import { openClient, signal, startWorker } from '../support/worker.ts'
+
+const database = useDatabase()
+
+interface WorkerRow {
+  readonly ended_as: string | null
+  readonly suspected: boolean
+  readonly locks: number
+}
+
+async function workerRow(id: string): Promise<WorkerRow | undefined> {
+  const { rows } = await database.query<WorkerRow>(
+    `select ended_as, suspected_at is not null as suspected, (
+      select count(*)::int from pg_locks l join pg_database d on d.oid = l.database
+      where d.datname = current_database() and l.locktype = 'advisory' and l.mode = 'ShareLock'
+        and (l.classid::bigint << 32 | l.objid::bigint) = holdfast._presence_lock(w.id)) as locks
+     from holdfast.workers w where id = $1`,
+    [id],
+  )
+  return rows[0]
+}
+
+const alive = { ended_as: null, suspected: false, locks: 2 }
+
+/** A run that a worker holds. */
+async function holdRun(name: string): Promise<{ holderId: string; finish: () => Promise<number> }> {
+  const [entered, go] = [signal(), signal()]
+  const workflow = defineWorkflow({
+    name,
+    handler: async (_, run) => {
+      entered.give()
+      await go.promise
+      return await run.step('last', () => run.attempt)
+    },
+  })
+  const holder = await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const started = await client.start(workflow)
+  await entered.promise
+  const finish = (): Promise<number> => {
+    go.give()
+    return client.result(started)
+  }
+  return { holderId: holder.id, finish }
+}
+
+/** Ends sessions of a worker, and waits until the server has let go of what they held. */
+async function terminate(workerId: string, sessions: readonly string[]): Promise<void> {
+  const { rows } = await database.query<{ is_ended: boolean }>(
+    `select pg_terminate_backend(pid, 5000) as is_ended from pg_stat_activity a
+     where datname = current_database() and application_name = any($2) and exists (
+       select from pg_locks l where l.pid = a.pid and l.locktype = 'advisory'
+         and (l.classid::bigint << 32 | l.objid::bigint) = holdfast._presence_lock($1))`,
+    [workerId, sessions],
+  )
+  expect(rows).toEqual(sessions.map(() => ({ is_ended: true })))
+}
+
+/** Looks for dead workers as another would. */
+async function bury(): Promise<unknown> {
+  return (await database.query('select * from holdfast.bury_workers(gen_random_uuid())')).rows[0]
+}
+
+/** Lets that time go by since a worker was first suspected. */
+async function passSinceSuspicion(workerId: string, ms: number): Promise<void> {
+  await database.query(
+    `update holdfast.workers set suspected_at = coalesce(suspected_at, now()) - $2 * interval '1 ms' where id = $1`,
+    [workerId, ms],
+  )
+}
+
+test.each(['holdfast leases', 'holdfast listen'])(
+  'a worker one of whose sessions is ended (%s) is not found dead, and goes on with its run',
+  async (session) => {
+    const { holderId, finish } = await holdRun(`ended ${session}`)
+    expect(await workerRow(holderId)).toEqual(alive)
+    // Were its lock free now, this would be the second test.
+    await passSinceSuspicion(holderId, 500)
+    await terminate(holderId, [session])
+    expect(await bury()).toEqual({ dead: 0, suspected: 0 })
+    await vi.waitFor(async () => expect(await workerRow(holderId)).toEqual(alive), 5_000)
+    expect(await finish()).toBe(1)
+  },
+)
+
+test('a worker both of whose sessions are ended takes its locks again before a second test', async () => {
+  const { holderId, finish } = await holdRun('ended both')
+  await terminate(holderId, ['holdfast leases', 'holdfast listen'])
+  expect(await bury()).toMatchObject({ dead: 0 })
+  await vi.waitFor(async () => expect((await workerRow(holderId))?.locks).toBe(2), 5_000)
+  await passSinceSuspicion(holderId, 500)
+  expect(await bury()).toEqual({ dead: 0, suspected: 0 })
+  expect(await workerRow(holderId)).toEqual(alive)
+  expect(await finish()).toBe(1)
+})
+
+test('dead is written only after two free tests, 500 ms apart', async () => {
+  const { rows } = await database.query<{ id: string }>(
+    `insert into holdfast.workers (id, name, workflows, slots, lease, pool_ids, postmaster_started_at, started_at, seen_at)
+     values (gen_random_uuid(), 'gone', '{}', 1, '30 s', '{}', pg_postmaster_start_time(), now(), now()) returning id`,
+  )
+  const id = rows[0]?.id ?? ''
+
+  expect(await bury()).toEqual({ dead: 0, suspected: 1 })
+  expect(await bury()).toEqual({ dead: 0, suspected: 1 })
+  // Its lock is held again in between: the count begins anew.
+  const session = await database.pool.connect()
+  await session.query('select holdfast.hold_presence($1)', [id])
+  await passSinceSuspicion(id, 500)
+  expect(await bury()).toEqual({ dead: 0, suspected: 0 })
+  await session.query('select pg_advisory_unlock_all()')
+  session.release()
+
+  expect(await bury()).toEqual({ dead: 0, suspected: 1 })
+  await passSinceSuspicion(id, 500)
+  expect(await bury()).toEqual({ dead: 1, suspected: 0 })
+  expect(await workerRow(id)).toMatchObject({ ended_as: 'dead' })
+})
+
+test('after a restart of the server, whose locks are all free, only time tells that a worker is dead', async () => {
+  const { rows } = await database.query<{ id: string }>(
+    `insert into holdfast.workers (id, name, workflows, slots, lease, pool_ids, postmaster_started_at, started_at, seen_at)
+     values (gen_random_uuid(), 'of before', '{}', 1, '30 s', '{}', pg_postmaster_start_time() - interval '1 s', now(), now())
+     returning id`,
+  )
+  const id = rows[0]?.id ?? ''
+  expect(await bury()).toEqual({ dead: 0, suspected: 0 })
+  await database.query(`update holdfast.workers set seen_at = now() - interval '59 s' where id = $1`, [id])
+  expect(await bury()).toEqual({ dead: 0, suspected: 0 })
+  await database.query(`update holdfast.workers set seen_at = now() - interval '60 s' where id = $1`, [id])
+  expect(await bury()).toEqual({ dead: 1, suspected: 0 })
+})
+
+test('a worker that was stopped says so, and leaves no ticket locked', async () => {
+  const workflow = defineWorkflow({ name: 'said good-bye', handler: () => undefined })
+  const worker = await startWorker(database, { workflows: [workflow] })
+  expect(await workerRow(worker.id)).toEqual(alive)
+  await worker.stop()
+  expect(await workerRow(worker.id)).toEqual({ ended_as: 'stopped', suspected: false, locks: 0 })
+  const { rows } = await database.query('select from holdfast_queue._private_jobs where locked_by is not null')
+  expect(rows).toEqual([])
+})
