@@ -17,6 +17,8 @@ const input: StandardSchemaV1<Input> = {
   '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value: value as Input }) },
 }
 
+const ignore = (): void => {}
+
 function loadBuilt(): Promise<typeof Holdfast> {
   return import(built)
 }
@@ -57,6 +59,7 @@ export const holdfast: Peer = {
       connectionString: load.connectionString,
       workflows: [await workflowOf(load, finished)],
       concurrency: load.slots,
+      logger: { debug: ignore, info: ignore, warn: console.error, error: console.error },
     })
     await worker.start()
     return { stop: () => worker.stop() }

@@ -1,6 +1,7 @@
--- Sweep: ends claims whose lease ran out or whose worker is dead. The run is due again at once, or failed with
+-- Sweep: ends claims whose lease ran out or whose worker has died since. The run is due again at once, or failed with
 -- `lease_expired` if that was its last attempt. Answers how many were ended.
 --
+-- A worker that claims after it was found dead is alive after all, and its lease counts.
 -- The condition stands again in the UPDATE: a renewal may have come between the look and the lock.
 create or replace function holdfast.end_leases(_limit integer) returns integer
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -12,7 +13,9 @@ begin
   with lapsed as materialized (
     select r.id from holdfast.runs r
     where r.token % 2 = 1 and (r.lease_until <= _at
-      or exists (select from holdfast.workers w where w.id = r.worker_id and w.ended_as = 'dead'))
+      or exists (
+        select from holdfast.workers w
+        where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
     order by r.depth, r.id
     limit _limit
     for update of r skip locked
@@ -25,7 +28,9 @@ begin
       reason = 'The worker that ran it stopped renewing its lease.'
     from lapsed
     where r.id = lapsed.id and r.token % 2 = 1 and (r.lease_until <= _at
-      or exists (select from holdfast.workers w where w.id = r.worker_id and w.ended_as = 'dead'))
+      or exists (
+        select from holdfast.workers w
+        where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
     returning r.id
   )
   select array_agg(ended.id) into _ended from ended;

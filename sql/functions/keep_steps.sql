@@ -6,7 +6,7 @@
 -- The fence is the lock: a join on the token without it let a stale step commit after a take-over.
 create or replace function holdfast.keep_steps(_ids uuid[], _items json)
 returns table (n integer, lost text, kind text, value text, types text)
-language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();

@@ -1,10 +1,11 @@
 -- The heartbeat of a worker and of the claims it holds. Items: id, token, lease_ms. Answers what was not renewed:
 -- `skipped` (its row is locked just now; ask again soon) or why the claim is lost.
 --
--- Locked rows are skipped: otherwise one row held by somebody's transaction stops the renewal of all.
+-- Locked rows are skipped: otherwise one row held by somebody's transaction stops the renewal of all. A worker that was
+-- taken for dead and still renews is not: its process was frozen, or cut off.
 create or replace function holdfast.renew_leases(_worker uuid, _items json)
 returns table (id uuid, token integer, problem text)
-language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
@@ -15,7 +16,9 @@ begin
   with free as materialized (
     select w.id from holdfast.workers w where w.id = _worker for no key update skip locked
   )
-  update holdfast.workers w set seen_at = _at from free where w.id = free.id and w.ended_at is null;
+  update holdfast.workers w set seen_at = _at, ended_at = null, ended_as = null
+  from free
+  where w.id = free.id and w.ended_as is distinct from 'stopped';
 
   with free as materialized (
     select r.id, r.token, i.lease_ms
@@ -27,7 +30,7 @@ begin
   ), renewed as (
     update holdfast.runs r set lease_until = _at + free.lease_ms * interval '1 ms'
     from free
-    where r.id = any(_ids) and r.id = free.id and r.token = free.token and r.worker_id = _worker
+    where r.id = any(_ids) and r.id = free.id and r.token = free.token
     returning r.id
   )
   select coalesce(array_agg(id), '{}') into _renewed from renewed;

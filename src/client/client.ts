@@ -22,7 +22,7 @@ import type { Workflow } from '../model/workflow.ts'
 import { EndWatch } from './end-watch.ts'
 import { toRunView, type RunView } from './run-view.ts'
 import { Starter, type Started } from './starter.ts'
-import { readWhich, type Which } from './which.ts'
+import { readWhich, requireStorable, type Which } from './which.ts'
 
 export interface ListFilter {
   workflow?: string | undefined
@@ -112,6 +112,7 @@ export class Client {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > mostListed) {
       throw new ArgumentError('limit is out of range.', { field: 'limit', remedy: `Give 1 to ${mostListed}.` })
     }
+    if (workflow !== undefined) requireStorable(workflow, 'workflow')
     await this.#ready()
     return (await listRuns(this.#database, { workflow, state, limit })).map(toRunView)
   }

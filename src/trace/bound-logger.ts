@@ -8,7 +8,10 @@ export const silentLogger: Logger = {
   error: () => undefined,
 }
 
-/** A logger whose lines all carry the given fields. A sink that throws is no reason to fail: its line is lost. */
+/**
+ * A logger whose lines all carry the given fields. A sink that throws, or whose promise rejects, is no reason to fail:
+ * its line is lost.
+ */
 export function boundLogger(sink: Logger, bound: LogFields): Logger {
   return new BoundLogger(sink, bound)
 }
@@ -40,7 +43,8 @@ class BoundLogger implements Logger {
 
   #write(level: keyof Logger, fields: LogFields, message: string): void {
     try {
-      this.#sink[level]({ ...this.#bound, ...fields }, message)
+      const written: unknown = this.#sink[level]({ ...this.#bound, ...fields }, message)
+      if (written instanceof Promise) written.catch(() => undefined)
     } catch {
       // Nowhere is left to say so.
     }

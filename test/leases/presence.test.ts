@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { defineWorkflow } from '../../src/index.ts'
+import { claimByHand, outcomes, sweepLeases } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
@@ -142,4 +143,23 @@ test('a worker that was stopped says so, and leaves no ticket locked', async () 
   expect(await workerRow(worker.id)).toEqual({ ended_as: 'stopped', suspected: false, locks: 0 })
   const { rows } = await database.query('select from holdfast_queue._private_jobs where locked_by is not null')
   expect(rows).toEqual([])
+})
+
+test('a worker found dead loses the claims it had; those it takes afterwards show that it lives', async () => {
+  const client = openClient(database)
+  const workflow = defineWorkflow({ name: 'of the dead', handler: () => undefined })
+  const [had, taken] = [await client.start(workflow), await client.start(workflow)]
+  const before = await claimByHand(database, had.id)
+  const { workerId } = before
+  await database.query(
+    `insert into holdfast.workers (id, name, workflows, slots, lease, pool_ids, started_at, seen_at, ended_at, ended_as)
+     values ($1, 'frozen', '{}', 1, '30 s', '{}', now(), now(), now(), 'dead')`,
+    [workerId],
+  )
+  const after = await claimByHand(database, taken.id, { workerId })
+  expect(await sweepLeases(database)).toBe(1)
+  expect(await before.renew()).toBe('not_found')
+  expect(await workerRow(workerId)).toMatchObject({ ended_as: null })
+  expect(await sweepLeases(database)).toBe(0)
+  expect(await after.settle(outcomes.done)).toBeUndefined()
 })

@@ -1,20 +1,20 @@
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineWorkflow, KeyReusedError, type Client, type Started } from '../../src/index.ts'
-import { createDatabase, useDatabase, type TestDatabase } from '../support/database.ts'
+import { defineWorkflow, KeyReusedError, type Client, type Started, type Workflow } from '../../src/index.ts'
+import { createDatabase, useDatabase } from '../support/database.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 
 const echo = defineWorkflow({ name: 'echo', input: z.unknown(), handler: (input) => input })
 
-async function countRuns(on: TestDatabase): Promise<number> {
-  const { rows } = await on.query<{ count: number }>('select count(*)::integer as count from holdfast.runs')
-  return rows[0]?.count ?? NaN
+async function idsOf(key: string): Promise<unknown[]> {
+  const { rows } = await database.query<{ id: string }>('select id from holdfast.runs where key = $1', [key])
+  return rows.map(({ id }) => id)
 }
 
 /** Eight clients, each with connections of its own. */
-const eight = (on: TestDatabase): Client[] => Array.from({ length: 8 }, () => openClient(on))
+const eight = (): Client[] => Array.from({ length: 8 }, () => openClient(database))
 
 /** Expects that one of the starts made a run, and that the others name it. */
 function expectOneRun(started: readonly Started[]): string {
@@ -29,10 +29,9 @@ test('RUN-05: while the run of a key lives, starting it again adds nothing and g
   const client = openClient(database)
   const first = await client.start(echo, 1, { key: 'lives' })
   expect(first).toMatchObject({ created: true, state: 'waiting' })
-  const before = await countRuns(database)
   expect(await client.start(echo, 1, { key: 'lives' })).toEqual({ ...first, created: false })
   expect(await client.start(echo, 1, { key: 'lives', delay: '1h', priority: 5 })).toEqual({ ...first, created: false })
-  expect(await countRuns(database)).toBe(before)
+  expect(await idsOf('lives')).toEqual([first.id])
   expect(await client.get({ workflow: echo, key: 'lives' })).toMatchObject({ id: first.id, key: 'lives', priority: 0 })
 })
 
@@ -47,8 +46,8 @@ test('RUN-05: a key stays taken for `dedupe` after its run ended, however it end
     const failing = defineWorkflow({ name: 'fails', dedupe: '2h', handler: (_, run) => run.fail('as it is') })
     const cancelled = defineWorkflow({ name: 'is cancelled', dedupe: '2h', handler: () => undefined })
     const undeduped = defineWorkflow({ name: 'free at once', dedupe: 0, handler: () => undefined })
-    const start = (workflow: typeof byDefault | typeof failing): Promise<Started> =>
-      client.start(workflow as typeof byDefault, undefined, { key: 'order 1' })
+    const start = (workflow: Workflow<undefined>): Promise<Started> =>
+      client.start(workflow, undefined, { key: 'order 1' })
 
     const worker = await startWorker(later, { workflows: [byDefault, failing, undeduped] })
     const [done, failed, gone, free] = [
@@ -87,15 +86,14 @@ test('RUN-05: a key stays taken for `dedupe` after its run ended, however it end
 })
 
 test('RUN-06: eight concurrent starts with one key make one run, from eight processes or from one', async () => {
-  const apart = await Promise.all(eight(database).map((client) => client.start(echo, 1, { key: 'apart' })))
+  const apart = await Promise.all(eight().map((client) => client.start(echo, 1, { key: 'apart' })))
   const client = openClient(database)
   const together = await Promise.all(Array.from({ length: 8 }, () => client.start(echo, 1, { key: 'together' })))
   for (const [key, started] of [
     ['apart', apart],
     ['together', together],
   ] as const) {
-    const { rows } = await database.query('select id from holdfast.runs where key = $1', [key])
-    expect(rows).toEqual([{ id: expectOneRun(started) }])
+    expect(await idsOf(key)).toEqual([expectOneRun(started)])
   }
 })
 
@@ -103,7 +101,7 @@ test.each([
   ['rolls back', 'rollback'],
   ['commits', 'commit'],
 ])('RUN-06: eight concurrent starts with one key make one run where the first of them %s', async (key, ending) => {
-  const [first, ...others] = eight(database) as [Client, ...Client[]]
+  const [first, ...others] = eight() as [Client, ...Client[]]
   const tx = await database.pool.connect()
   try {
     await tx.query('begin')
@@ -114,7 +112,7 @@ test.each([
       const { rows } = await database.query(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       )
-      expect(rows).toHaveLength(others.length)
+      expect(rows).not.toEqual([])
     })
     // Longer than a call of theirs waits for a lock at a time.
     await tx.query('select pg_sleep(0.4)')
@@ -125,8 +123,7 @@ test.each([
     const isKept = ending === 'commit'
     const id = expectOneRun(isKept ? [started, ...rest] : rest)
     expect(id === started.id).toBe(isKept)
-    const { rows } = await database.query('select id from holdfast.runs where key = $1', [key])
-    expect(rows).toEqual([{ id }])
+    expect(await idsOf(key)).toEqual([id])
   } finally {
     tx.release(true)
   }
@@ -137,7 +134,7 @@ test('RUN-06: eight concurrent starts with a key that has just become free make 
   const free = defineWorkflow({ name: 'free', dedupe: 0, handler: () => undefined })
   const first = await client.start(free, undefined, { key: 'again' })
   await client.cancel(first)
-  const started = await Promise.all(eight(database).map((each) => each.start(free, undefined, { key: 'again' })))
+  const started = await Promise.all(eight().map((each) => each.start(free, undefined, { key: 'again' })))
   expect(expectOneRun(started)).not.toBe(first.id)
 })
 

@@ -30,15 +30,22 @@ afterEach(async () => {
   opened.clear()
 })
 
+export interface ClaimOptions {
+  readonly workerId?: string
+  readonly leaseMs?: number
+  /** It asks again, since it does not know what came of its first request. */
+  readonly isRepeated?: boolean
+}
+
 /** Claims a run as a worker would, and answers its handles: nothing goes on unless the test says so. */
 export async function claimByHand(
   database: TestDatabase,
   runId: string,
-  { workerId = randomUUID(), leaseMs = 30_000 }: { workerId?: string; leaseMs?: number } = {},
+  { workerId = randomUUID(), leaseMs = 30_000, isRepeated = false }: ClaimOptions = {},
 ): Promise<ClaimByHand> {
   const own = opened.get(database) ?? new Database({ connectionString: database.connectionString, clock: systemClock })
   opened.set(database, own)
-  const [claim] = await claimRuns(own, workerId, [{ id: runId, lease_ms: leaseMs }], false)
+  const [claim] = await claimRuns(own, workerId, [{ id: runId, lease_ms: leaseMs }], isRepeated)
   if (!claim) throw new Error(`Run ${runId} is not to be had.`)
   return new ClaimByHand(own, workerId, claim)
 }
