@@ -62,7 +62,7 @@ export function createWorker(options: WorkerOptions): Worker {
     clock: systemClock,
     log: logger ?? silentLogger,
     timings: defaultTimings,
-    prepare: preparation(database, mode),
+    prepare: client ? () => Client.prepare(client) : preparation(database, mode),
     release: async () => {
       if (!client) await database.close()
     },

@@ -3,6 +3,7 @@ import { Client } from '../client/client.ts'
 import { Database } from '../db/database.ts'
 import { verifySchema } from '../db/migrate.ts'
 import { systemClock } from '../model/clock.ts'
+import { ConfigError } from '../model/errors.ts'
 import { release } from '../model/release.ts'
 
 export interface ConnectionFlags {
@@ -17,9 +18,24 @@ export function withConnection(command: Command): Command {
     .option('--schema <name>', 'the schema Holdfast lives in', 'holdfast')
 }
 
-export function openDatabase({ databaseUrl, schema }: ConnectionFlags): Database {
-  const connectionString = databaseUrl ?? process.env['DATABASE_URL']
-  return new Database({ connectionString, schema, size: 4, applicationName: 'holdfast cli', clock: systemClock })
+export function connectionStringOf({ databaseUrl }: ConnectionFlags): string {
+  const connectionString = databaseUrl ?? process.env['DATABASE_URL'] ?? ''
+  if (connectionString !== '') return connectionString
+  throw new ConfigError('No database was given.', {
+    field: '--database-url',
+    remedy: 'Give --database-url, or set DATABASE_URL.',
+  })
+}
+
+function openDatabase(flags: ConnectionFlags): Database {
+  const connectionString = connectionStringOf(flags)
+  return new Database({
+    connectionString,
+    schema: flags.schema,
+    size: 4,
+    applicationName: 'holdfast cli',
+    clock: systemClock,
+  })
 }
 
 /** Runs one command against the database, and closes it whatever comes. */

@@ -9,8 +9,7 @@ export interface ShowFlags {
 export function printRun(run: RunView, flags: ShowFlags): void {
   if (flags.json) return printJson(toJson(run, flags))
   for (const [name, value] of Object.entries(toJson(run, flags))) {
-    if (value !== undefined)
-      console.log(`${name.padEnd(12)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    if (value !== undefined) console.log(`${name.padEnd(12)} ${readable(value)}`)
   }
 }
 
@@ -24,8 +23,8 @@ export function printRuns(runs: readonly RunView[], flags: ShowFlags): void {
     run.state,
     `${run.attempt}/${run.maxAttempts}`,
     run.createdAt.toISOString(),
-    run.key ?? '-',
-    run.failure === undefined ? '' : `${run.failure}: ${run.reason ?? ''}`,
+    printable(run.key ?? '-'),
+    run.failure === undefined ? '' : printable(`${run.failure}: ${run.reason ?? ''}`),
   ])
   const head = ['id', 'workflow', 'state', 'attempt', 'created', 'key', 'why']
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
@@ -52,11 +51,23 @@ function toJson(run: RunView, { payloads }: ShowFlags): Record<string, unknown> 
   }
 }
 
+function readable(value: unknown): string {
+  if (value instanceof Date) return value.toISOString()
+  return printable(typeof value === 'string' ? value : JSON.stringify(value, jsonSafe))
+}
+
+/** Keeps a text on its line, and its control characters from the terminal. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** What JSON cannot say is shown as text: a display, not the stored form. */
 function jsonSafe(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [String(key), each]))
   if (value instanceof Set) return [...value]
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return Array.from(value as Uint8Array)
   if (value instanceof RegExp || value instanceof Error) return String(value)
   return value
 }

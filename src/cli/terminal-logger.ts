@@ -4,7 +4,8 @@ import type { LogFields, Logger } from '../model/logger.ts'
 
 /** Log lines for a terminal, on stderr: time, level, message, then the fields as name=value. */
 export function terminalLogger(): Logger {
-  const colors = createColors(process.stderr.isTTY && !process.env['NO_COLOR'])
+  // It is undefined where there is no terminal, and then the library would decide by stdout and the environment.
+  const colors = createColors(Boolean(process.stderr.isTTY) && !process.env['NO_COLOR'])
   const line = (level: string) => (fields: LogFields, message: string) => {
     const rest = Object.entries(fields)
       .filter(([, value]) => value !== undefined)

@@ -20,6 +20,7 @@ import { states, type State } from '../model/state.ts'
 import { storableText } from '../model/storable.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { EndWatch } from './end-watch.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
 import { toRunView, type RunView } from './run-view.ts'
 import { Starter, type Started } from './starter.ts'
 import { readWhich, requireStorable, type Which } from './which.ts'
@@ -70,6 +71,11 @@ export class Client {
     return client.#database
   }
 
+  /** Sees that the schema is there, in the way this client was told to. */
+  static async prepare(client: Client): Promise<void> {
+    await client.#ready()
+  }
+
   /**
    * Starts a run. When it returns, the run survives the death of every process. With `tx` it exists if and only if that
    * transaction commits.
@@ -95,13 +101,15 @@ export class Client {
 
   /** The run as it is now; undefined if there is none. */
   async get(run: Which): Promise<RunView | undefined> {
+    const which = readWhich(run)
     await this.#ready()
-    const json = await findRun(this.#database, readWhich(run))
+    const json = await findRun(this.#database, which)
     return json === undefined ? undefined : toRunView(json)
   }
 
   /** Runs, newest first. */
   async list(filter: ListFilter = {}): Promise<RunView[]> {
+    refuseUnknown(filter, 'list', ['workflow', 'state', 'limit'])
     const { workflow, state, limit = 50 } = filter
     if (state !== undefined && !states.includes(state)) {
       throw new ArgumentError(`There is no state ${JSON.stringify(state)}.`, {
@@ -124,6 +132,7 @@ export class Client {
    *   ResultTimeoutError past `timeout`.
    */
   async result<O>(run: Which<O>, options: ResultOptions = {}): Promise<O> {
+    refuseUnknown(options, 'result', ['abortSignal', 'timeout'])
     const { abortSignal } = options
     const limitMs = options.timeout === undefined ? undefined : parseDuration(options.timeout, 'timeout')
     const { id } = await this.#require(run)
@@ -134,6 +143,7 @@ export class Client {
 
   /** Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. */
   async cancel(run: Which, options: { reason?: string | undefined } = {}): Promise<RunView> {
+    refuseUnknown(options, 'cancel', ['reason'])
     const { id } = await this.#require(run)
     const reason = options.reason === undefined ? undefined : storableText(String(options.reason), 8_192)
     await cancelRun(this.#database, id, reason)

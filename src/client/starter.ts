@@ -125,7 +125,8 @@ function one(rows: readonly StartRow[]): StartRow {
   })
 }
 
-function readGroup(group: unknown, workflow: string): string | undefined {
+/** The group of a run, as `group` answered or the command line was given; undefined: none. */
+export function readGroup(group: unknown, workflow: string): string | undefined {
   if (group === undefined) return undefined
   const problem =
     typeof group !== 'string'

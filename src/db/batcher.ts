@@ -16,7 +16,8 @@ export interface BatcherOptions<Item, Result> {
   readonly sizeOf?: (item: Item) => number
   readonly compare?: (a: Item, b: Item) => number
   readonly inFlight?: number
-  readonly maxItems?: number
+  /** Default 500. */
+  readonly maxItems?: number | undefined
   readonly clock: Clock
   /** Once it aborts, an item that cannot have its lock fails. Default: it waits as long as it takes. */
   readonly until?: AbortSignal

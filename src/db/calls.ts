@@ -1,5 +1,5 @@
 import type { Claim } from '../model/claim.ts'
-import type { LeaseLostReason } from '../model/errors.ts'
+import { LeaseLostError, type LeaseLostReason } from '../model/errors.ts'
 import type { Memo, MemoKind, NewMemo, PendingTry, StoredOutcome } from '../model/journal.ts'
 import type { Queryable } from '../model/run.ts'
 import type { State } from '../model/state.ts'
@@ -160,8 +160,10 @@ export async function keepSteps(
     : await database.call<KeepProblem>('keep_steps', values)
 }
 
-export function toStored(problem: KeepProblem): StoredOutcome {
-  return { kind: problem.kind ?? 'answer', value: problem.value ?? 'null', types: problem.types }
+/** Throws LeaseLostError if the claim is lost; else it is what was stored before. */
+export function storedOrLost(claim: Claim, { lost, kind, value, types }: KeepProblem): StoredOutcome {
+  if (lost) throw new LeaseLostError(`The lease on run ${claim.id} was lost (${lost}).`, lost)
+  return { kind: kind ?? 'answer', value: value ?? 'null', types }
 }
 
 export interface SettleItem {

@@ -19,10 +19,12 @@ const lostCodes = new Set([
   '57P02',
   '57P03',
   '57P05',
+  '53300',
   '25006',
 ])
 
-const lostMessages = /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)/
+const lostMessages =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)|is not currently accepting connections$/
 
 /** Whether the server went away, is starting, or is a read-only standby: what was asked may or may not have happened. */
 export function isConnectionLoss(error: unknown): boolean {
@@ -30,6 +32,8 @@ export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error)
   return (
     (code !== undefined && (lostCodes.has(code) || code.startsWith('08'))) ||
+    // Whatever keeps a socket from being opened: that of Unix is a file, and gone while the server is.
+    (error instanceof Error && 'syscall' in error && error.syscall === 'connect') ||
     (error instanceof Error && lostMessages.test(error.message))
   )
 }

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { DatabaseVersionError, SchemaChangedError, SchemaMissingError, SchemaNewerError } from '../model/errors.ts'
 import { explain } from './database-errors.ts'
 import type { Database } from './database.ts'
-import { renderSql, type SchemaNames } from './schema-names.ts'
-import { checksum, functionFiles, migrationFiles, type Migration } from './sql-files.ts'
+import { quoteLiteral, renderSql, type SchemaNames } from './schema-names.ts'
+import { checksum, functionFiles, migrationFiles, type Migration, type SqlFile } from './sql-files.ts'
 
 /**
  * Brings the schema to this release: numbered migrations once each, then all functions as a set when any has changed.
@@ -58,28 +58,51 @@ export async function verifySchema(database: Database, release: string): Promise
   })
 }
 
-/** What `migrate` would run, as one script. */
-export function migrationScript(names: SchemaNames): string {
-  return [...migrationFiles(), ...functionFiles()].map((file) => renderSql(file.text, names)).join('\n')
+/** What `migrate` runs where there is no schema yet, as one script. The queue's own schema has to be there first. */
+export function migrationScript(names: SchemaNames, release: string): string {
+  const functions = functionFiles()
+  return [
+    'begin isolation level read committed;',
+    `set local search_path = '';`,
+    `create schema if not exists ${names.quoted};`,
+    recordTables(names),
+    ...migrationFiles().flatMap((file) => [renderSql(file.text, names), recordMigration(file, names)]),
+    'set local check_function_bodies = off;',
+    ...functions.map((file) => renderSql(file.text, names)),
+    recordFunctions(functions, release, names),
+    'commit;',
+  ].join('\n')
 }
 
 async function apply(client: pg.Client, names: SchemaNames, release: string): Promise<MigrateResult> {
   await client.query('begin isolation level read committed')
-  await client.query(`create table if not exists ${names.quoted}.migrations (id integer primary key, name text not null,
-    checksum text not null, is_breaking boolean not null, applied_at timestamptz not null default clock_timestamp())`)
-  await client.query(`create table if not exists ${names.quoted}.function_sets (is_only boolean primary key
-    default true check (is_only), checksum text not null, release text not null)`)
+  await client.query(recordTables(names))
   const { pending, isFunctionsDue } = plan(await look(client, names), release, names)
   for (const migration of pending) {
     await client.query(renderSql(migration.text, names))
-    await client.query(
-      `insert into ${names.quoted}.migrations (id, name, checksum, is_breaking) values ($1, $2, $3, $4)`,
-      [migration.id, migration.name, migration.checksum, migration.isBreaking],
-    )
+    await client.query(recordMigration(migration, names))
   }
   if (isFunctionsDue) await replaceFunctions(client, names, release)
   await client.query('commit')
   return { applied: pending.map((migration) => migration.name), isFunctionsReplaced: isFunctionsDue }
+}
+
+function recordTables({ quoted }: SchemaNames): string {
+  return `create table if not exists ${quoted}.migrations (id integer primary key, name text not null,
+  checksum text not null, is_breaking boolean not null, applied_at timestamptz not null default clock_timestamp());
+create table if not exists ${quoted}.function_sets (is_only boolean primary key default true check (is_only),
+  checksum text not null, release text not null);`
+}
+
+function recordMigration({ id, name, checksum: applied, isBreaking }: Migration, { quoted }: SchemaNames): string {
+  const values = [id, quoteLiteral(name), quoteLiteral(applied), isBreaking]
+  return `insert into ${quoted}.migrations (id, name, checksum, is_breaking) values (${values.join(', ')});`
+}
+
+function recordFunctions(files: readonly SqlFile[], release: string, { quoted }: SchemaNames): string {
+  const values = [checksum(files), release].map(quoteLiteral)
+  return `insert into ${quoted}.function_sets (checksum, release) values (${values.join(', ')})
+on conflict (is_only) do update set checksum = excluded.checksum, release = excluded.release;`
 }
 
 /** Drops what we defined before and defines it anew: `create or replace` cannot change what a function answers. */
@@ -92,11 +115,7 @@ async function replaceFunctions(client: pg.Client, names: SchemaNames, release: 
   if (rows.length > 0) await client.query(`drop function ${rows.map((row) => row.signature).join(', ')}`)
   await client.query(`set local check_function_bodies = off`)
   for (const file of files) await client.query(renderSql(file.text, names))
-  await client.query(
-    `insert into ${names.quoted}.function_sets (checksum, release) values ($1, $2)
-     on conflict (is_only) do update set checksum = excluded.checksum, release = excluded.release`,
-    [checksum(files), release],
-  )
+  await client.query(recordFunctions(files, release, names))
 }
 
 async function look(client: pg.Client, names: SchemaNames): Promise<Found> {

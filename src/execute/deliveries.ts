@@ -1,25 +1,28 @@
 import type { Clock } from '../model/clock.ts'
 
 /**
- * Hands outcomes to the handler. Owns their order, which is what makes a replay take the same way as the first run:
+ * Hands outcomes to the code that called for them. Owns their order, which is what makes a replay take the same way as
+ * the first run:
  *
- * 1. Outcomes reach the handler in `seq` order. Recorded ones first, then new ones in the order they were made, even
- *    if a later one became durable earlier.
- * 2. Between two outcomes the microtask queue drains, so whatever the first one set going has called `run` by then.
+ * 1. Outcomes are handed out in `seq` order. Recorded ones first, then new ones in the order they were made, even if a
+ *    later one became durable earlier.
+ * 2. Each is handed out once the microtask queue has drained, so whatever came before it has called `run` by then: a
+ *    body that throws at once is no faster than a memo.
  * 3. A new body starts only when no recorded outcome that was asked for is left.
  */
 export class Deliveries {
   readonly #clock: Clock
-  #seq: number
-  #recorded: Delivery[] = []
-  #made: Delivery[] = []
-  #bodies: (() => void)[] = []
+  readonly #sequence: Sequence
+  readonly #until: { readonly isEnded: boolean }
+  readonly #recorded: Delivery[] = []
+  readonly #made: Delivery[] = []
+  readonly #bodies: (() => void)[] = []
   #isScheduled = false
-  #isClosed = false
 
-  constructor(clock: Clock, lastSeq: number) {
+  constructor(clock: Clock, sequence: Sequence, until: { readonly isEnded: boolean }) {
     this.#clock = clock
-    this.#seq = lastSeq
+    this.#sequence = sequence
+    this.#until = until
   }
 
   /** A recorded outcome has been asked for. */
@@ -31,14 +34,18 @@ export class Deliveries {
 
   /** An outcome has been made just now: it gets its place in the order, and is handed out once `hand` is given. */
   make(): Place {
-    this.#seq += 1
-    const delivery: Delivery = { seq: this.#seq, hand: undefined }
+    const delivery: Delivery = { seq: this.#sequence.next(), hand: undefined }
     this.#made.push(delivery)
     return {
       seq: delivery.seq,
       hand: (hand) => {
         delivery.hand = hand
-        if (!this.#isScheduled) this.#next()
+        this.#schedule()
+      },
+      withdraw: () => {
+        const index = this.#made.indexOf(delivery)
+        if (index >= 0) this.#made.splice(index, 1)
+        this.#schedule()
       },
     }
   }
@@ -49,25 +56,13 @@ export class Deliveries {
     else this.#bodies.push(bind())
   }
 
-  /** Nothing is handed out or started any more. */
-  close(): void {
-    this.#isClosed = true
-    this.#recorded = []
-    this.#made = []
-    this.#bodies = []
-  }
-
   #schedule(): void {
-    if (this.#isScheduled || this.#isClosed) return
+    if (this.#isScheduled) return
     this.#isScheduled = true
     this.#clock.whenIdle(() => {
       this.#isScheduled = false
-      this.#next()
+      if (!this.#until.isEnded && this.#handOne()) this.#schedule()
     })
-  }
-
-  #next(): void {
-    if (!this.#isClosed && this.#handOne()) this.#schedule()
   }
 
   #handOne(): boolean {
@@ -86,11 +81,26 @@ export class Deliveries {
   }
 }
 
-/** The place of an outcome in the order. */
+/** The numbers of a run's outcomes, in the order in which they are made. */
+export class Sequence {
+  #last: number
+
+  constructor(last: number) {
+    this.#last = last
+  }
+
+  next(): number {
+    return (this.#last += 1)
+  }
+}
+
+/** The place of an outcome in the order. Those behind it wait for it. */
 export interface Place {
   readonly seq: number
   /** The outcome may be handed out, by calling `hand` when its turn comes. */
   hand(hand: () => void): void
+  /** The outcome came to nothing: nobody waits for it any more. */
+  withdraw(): void
 }
 
 interface Delivery {

@@ -44,12 +44,17 @@ export type Interruption =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'released' }
 
+/** How long a handler that has ended waits for steps of its that are under way. */
+const longestLastStepsMs = 10_000
+
 export class Execution {
   readonly #options: ExecutionOptions
   readonly #scope: Scope
   readonly #steps: Steps
   readonly #ending: Promise<Ending>
   readonly #directives = new Set<Directive>()
+  /** What the handler answered, while steps of its are still under way. */
+  #answered: Outcome | undefined
   #resolve: (ending: Ending) => void = () => undefined
 
   constructor(options: ExecutionOptions) {
@@ -64,7 +69,7 @@ export class Execution {
       scope: this.#scope,
       clock,
       log,
-      onLost: (error) => this.#end({ kind: 'lost', reason: error.reason }, error),
+      onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
     })
   }
 
@@ -80,7 +85,7 @@ export class Execution {
       // A handler that blocks the event loop ends before the timer can say that it is late.
       const isLate = clock.monotonic() - beganAt >= limitMs && outcome.kind !== 'failed'
       if (isLate) runOut()
-      else this.#end(outcome)
+      else void this.#finish(outcome)
     })
     try {
       return await this.#ending
@@ -94,11 +99,11 @@ export class Execution {
     if (interruption.kind === 'lost') {
       const { reason } = interruption
       const error = new LeaseLostError(`The lease on run ${claim.id} was lost (${reason}).`, reason)
-      this.#end({ kind: 'lost', reason }, error)
+      this.#stop({ kind: 'lost', reason }, error)
     } else if (interruption.kind === 'cancelled') {
-      this.#end({ kind: 'lost', reason: 'not_found' }, new RunCancelledError('The run was cancelled.', claim.id))
+      this.#stop({ kind: 'lost', reason: 'not_found' }, new RunCancelledError('The run was cancelled.', claim.id))
     } else {
-      this.#end({ kind: 'released' }, new ClosedError('The worker is stopping; the run goes on elsewhere.'))
+      this.#stop({ kind: 'released' }, new ClosedError('The worker is stopping; the run goes on elsewhere.'))
     }
   }
 
@@ -136,28 +141,57 @@ export class Execution {
     const timeout = new TimeoutError(`The run was not done within ${limit}.`)
     const reason = timeout.message
     const error = storeError(timeout)
-    if (isDeadline) this.#end({ kind: 'failed', failure: 'deadline', reason, error }, timeout)
+    if (isDeadline) this.#stop({ kind: 'failed', failure: 'deadline', reason, error }, timeout)
     else {
       const delayMs = backoff({ definition, claim, clock })
-      this.#end({ kind: 'retry', delayMs, reason, error, ifLast: 'timeout' }, timeout)
+      this.#stop({ kind: 'retry', delayMs, reason, error, ifLast: 'timeout' }, timeout)
     }
   }
 
+  /**
+   * The handler has ended. If the run is to go on, or to be undone, what its other steps are doing counts: they get a
+   * while to end and to be kept, instead of being done twice.
+   */
+  async #finish(outcome: Outcome): Promise<void> {
+    const { clock, log } = this.#options
+    const { underWay } = this.#steps
+    if (this.#scope.isEnded('handler')) return
+    this.#scope.endHandler()
+    if (outcome.kind === 'done' || underWay.count === 0) return this.#end(outcome)
+    this.#answered = outcome
+    const beganAt = clock.monotonic()
+    const enough = new AbortController()
+    await Promise.race([underWay.none(), clock.sleep(longestLastStepsMs, enough.signal)])
+    enough.abort()
+    if (underWay.count > 0 && !this.#scope.isEnded('body')) {
+      log.warn({ steps: underWay.count }, 'The handler ended beside steps that go on; what they answer is not kept.')
+    }
+    this.#end(sooner(outcome, clock.monotonic() - beganAt))
+  }
+
+  /** Something else than the handler ends the claim. Calls on `run` are refused from now on. */
+  #stop(outcome: Outcome, refusal: Error): void {
+    this.#end(outcome.kind === 'lost' ? outcome : (this.#answered ?? outcome), refusal)
+  }
+
   #end(outcome: Outcome, refusal?: Error): void {
-    if (this.#scope.isEnded) return
+    if (this.#scope.isEnded('body')) return
+    this.#scope.end(refusal)
     const steps = this.#steps
-    // At rest, too, the handler has gone past whatever failure it met.
-    const isPast = outcome.kind === 'done' || outcome.kind === 'failed' || outcome.kind === 'suspended'
-    const passed = isPast ? steps.passedFailures : []
+    // At rest, too, the handler has gone past every failure it has met.
+    const isKept = outcome.kind === 'done' || outcome.kind === 'failed' || outcome.kind === 'suspended'
+    const passed = isKept ? steps.passedFailures : []
     const tried = steps.tried.filter((step) => !passed.some((memo) => memo.key === step.key))
-    const ending = {
+    this.#resolve({
       outcome,
       recalled: steps.recalled,
       failures: passed,
       tries: [...tried, ...this.#scope.triedWaits],
-    }
-    this.#scope.end(refusal)
-    steps.close()
-    this.#resolve(ending)
+    })
   }
+}
+
+/** The time spent since counts towards the delay. */
+function sooner(outcome: Outcome, ms: number): Outcome {
+  return 'delayMs' in outcome ? { ...outcome, delayMs: Math.max(0, outcome.delayMs - ms) } : outcome
 }

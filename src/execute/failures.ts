@@ -1,30 +1,31 @@
-import type { Journal, NewMemo } from '../model/journal.ts'
+import type { NewMemo } from '../model/journal.ts'
 import type { TriedStep } from '../model/outcome.ts'
 import type { StoredError } from '../model/stored-error.ts'
 
 export interface Failure {
   readonly memo: NewMemo
   readonly error: StoredError
+  /** The handler has met it. */
   isHanded: boolean
+  keeping: Promise<unknown> | undefined
 }
 
 /**
  * The steps of a claim that failed and are not kept. A failure that ends the attempt leaves nothing but its last error
- * and tries, and the step runs again. One the handler went past is kept before anything new begins: otherwise a crash
- * in the new body would let the next claim take another branch.
+ * and tries, and the step runs again. One the handler went past, by a further call, is kept before that call's body
+ * begins: otherwise a crash in the body would let the next claim take another branch.
  */
 export class Failures {
-  readonly #journal: Journal
+  readonly #keep: (memo: NewMemo) => Promise<void>
   readonly #open = new Set<Failure>()
-  #keeping: Promise<unknown> | undefined
 
-  constructor(journal: Journal) {
-    this.#journal = journal
+  constructor(keep: (memo: NewMemo) => Promise<void>) {
+    this.#keep = keep
   }
 
-  /** Those the handler has met, to be kept with the outcome that goes past them. */
+  /** Those the handler has met and that are not durable yet. */
   get passed(): readonly NewMemo[] {
-    return this.#handed.map((failure) => failure.memo)
+    return [...this.#open].filter((failure) => failure.isHanded).map((failure) => failure.memo)
   }
 
   get tried(): readonly TriedStep[] {
@@ -32,26 +33,18 @@ export class Failures {
   }
 
   add(memo: NewMemo, error: StoredError): Failure {
-    const failure: Failure = { memo, error, isHanded: false }
+    const failure: Failure = { memo, error, isHanded: false, keeping: undefined }
     this.#open.add(failure)
     return failure
   }
 
   /** Resolves when every failure handed out so far is durable; undefined if there is none. */
   keepPassed(): Promise<unknown> | undefined {
-    const passed = this.#handed
-    if (passed.length > 0) {
-      for (const failure of passed) this.#open.delete(failure)
-      const keeping = Promise.all([this.#keeping, ...passed.map((failure) => this.#journal.keep(failure.memo))])
-      const done = keeping.finally(() => {
-        if (this.#keeping === done) this.#keeping = undefined
-      })
-      this.#keeping = done
-    }
-    return this.#keeping
-  }
-
-  get #handed(): readonly Failure[] {
-    return [...this.#open].filter((failure) => failure.isHanded)
+    if (this.#open.size === 0) return undefined
+    const keeping = [...this.#open].flatMap((failure) => {
+      if (failure.isHanded) failure.keeping ??= this.#keep(failure.memo).then(() => this.#open.delete(failure))
+      return failure.keeping ?? []
+    })
+    return keeping.length === 0 ? undefined : Promise.all(keeping)
   }
 }

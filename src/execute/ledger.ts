@@ -1,28 +1,33 @@
 import { ArgumentError, StepLimitError } from '../model/errors.ts'
-import type { Memo, PendingTry } from '../model/journal.ts'
+import type { PendingTry, StoredOutcome } from '../model/journal.ts'
 import { unstorable } from '../model/storable.ts'
 
 /** One call on `run` that has a durable outcome. */
 export interface Call {
   readonly key: string
   readonly ordinal: number
-  readonly memo: Memo | undefined
+  readonly memo: Recorded | undefined
   readonly pendingTry: PendingTry | undefined
+}
+
+/** A kept outcome as a call gets it back. */
+export interface Recorded extends StoredOutcome {
+  readonly key: string
+  readonly seq: number
 }
 
 const longestName = 200
 
-/** Gives calls their keys and finds what was kept under them. The n-th call of a name gets `name#n` from n = 2 on. */
+/** Finds what was kept under a key, and counts the calls. */
 export class Ledger {
-  readonly #memos: Map<string, Memo>
+  readonly #memos: Map<string, Recorded>
   readonly #tries: Map<string, PendingTry>
-  readonly #calls = new Map<string, number>()
   readonly #maxSteps: number
   readonly lastSeq: number
-  #ordinal = 0
+  #calls = 0
   #recalled = 0
 
-  constructor(memos: readonly Memo[], tries: readonly PendingTry[], maxSteps: number) {
+  constructor(memos: readonly Recorded[], tries: readonly PendingTry[], maxSteps: number) {
     this.#memos = new Map(memos.map((memo) => [memo.key, memo]))
     this.#tries = new Map(tries.map((tried) => [tried.key, tried]))
     this.#maxSteps = maxSteps
@@ -34,23 +39,26 @@ export class Ledger {
   }
 
   get isHalfFull(): boolean {
-    return this.#ordinal === Math.ceil(this.#maxSteps / 2) && this.#maxSteps > 1
+    return this.#calls === Math.ceil(this.#maxSteps / 2) && this.#maxSteps > 1
   }
 
   /** Throws StepLimitError past `maxSteps`. */
-  open(name: string): Call {
-    if (this.#ordinal >= this.#maxSteps) {
+  open({ key, ordinal }: Pick<Call, 'key' | 'ordinal'>): Call {
+    if (this.#calls >= this.#maxSteps) {
       throw new StepLimitError(`The run has ${this.#maxSteps} steps, as many as it may.`, {
         field: 'maxSteps',
         remedy: 'Raise maxSteps, or split the work into runs of its own.',
       })
     }
-    const occurrence = (this.#calls.get(name) ?? 0) + 1
-    this.#calls.set(name, occurrence)
-    const key = occurrence === 1 ? name : `${name}#${occurrence}`
+    this.#calls += 1
     const memo = this.#memos.get(key)
     if (memo) this.#recalled += 1
-    return { key, ordinal: (this.#ordinal += 1), memo, pendingTry: this.#tries.get(key) }
+    return { key, ordinal, memo, pendingTry: this.#tries.get(key) }
+  }
+
+  /** Something was kept in this claim that may be called for again in it. */
+  remember(recorded: Recorded): void {
+    this.#memos.set(recorded.key, recorded)
   }
 }
 

@@ -3,6 +3,9 @@ import { ClosedError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { TriedStep } from '../model/outcome.ts'
 
+/** Who makes a call: the handler, or the body of a step. */
+export type Side = 'handler' | 'body'
+
 /**
  * The life of one claim, as its calls see it. Owns what is in flight, what waits, and what becomes of calls that come
  * after the end.
@@ -10,17 +13,22 @@ import type { TriedStep } from '../model/outcome.ts'
  * 1. A claim that was refused (lease lost, timed out, released, cancelled) rejects every call, those in flight too.
  * 2. A claim that ended otherwise settles no call any more: the handler is dropped where it stands, so that neither a
  *    `catch` nor a `finally` of it runs.
- * 3. Nothing in flight and a wait open: the claim is at rest, one turn of the event loop later.
+ * 3. A handler that has ended may leave bodies behind that are still under way: their calls go on until the claim is
+ *    over.
+ * 4. Nothing in flight and a wait open: the claim is at rest, one turn of the event loop later.
  */
 export class Scope {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #onRest: (wakeMs: number) => void
-  readonly #outstanding = new Set<(reason: unknown) => void>()
+  readonly #outstanding: Readonly<Record<Side, Set<(reason: unknown) => void>>> = {
+    handler: new Set(),
+    body: new Set(),
+  }
+  readonly #isEnded: Record<Side, boolean> = { handler: false, body: false }
   readonly #waits: Wait[] = []
   #abort: AbortController | undefined
   #refusal: Error | undefined
-  #isEnded = false
   #isToldOff = false
 
   constructor(clock: Clock, log: Logger, onRest: (wakeMs: number) => void) {
@@ -29,8 +37,8 @@ export class Scope {
     this.#onRest = onRest
   }
 
-  get isEnded(): boolean {
-    return this.#isEnded
+  isEnded(side: Side): boolean {
+    return this.#isEnded[side]
   }
 
   /** Made when first asked for: most handlers never look at it. */
@@ -44,16 +52,17 @@ export class Scope {
 
   get triedWaits(): readonly TriedStep[] {
     const now = this.#clock.monotonic()
-    return this.#waits.flatMap(({ tried, wakeAt }) => (tried ? { ...tried, retryMs: Math.max(0, wakeAt - now) } : []))
+    return this.#waits.flatMap(({ tried, wakeAt }) => (tried ? [{ ...tried, retryMs: Math.max(0, wakeAt - now) }] : []))
   }
 
   /** A promise for the call, which `begin` settles through its caller; or what calls get after the end. */
-  call(name: string, begin: (caller: Caller) => void): Promise<unknown> {
-    if (this.#isEnded) return this.#late(name)
+  call(side: Side, name: string, begin: (caller: Caller) => void): Promise<unknown> {
+    if (this.#isEnded[side]) return this.#late(name)
+    const outstanding = this.#outstanding[side]
     const promise = new Promise((resolve, reject) => {
-      this.#outstanding.add(reject)
+      outstanding.add(reject)
       const leave = (): void => {
-        this.#outstanding.delete(reject)
+        outstanding.delete(reject)
         if (this.#waits.length > 0) this.#checkRest()
       }
       begin({
@@ -76,26 +85,41 @@ export class Scope {
     return promise
   }
 
-  /** Throws once the claim has ended, so that a body which was held up does not begin any more. */
-  requireOpen(): void {
-    if (this.#isEnded) throw this.#refusal ?? new ClosedError('The claim has ended.')
+  /** Throws once no call of that side settles any more, so that a body which was held up does not begin. */
+  requireOpen(side: Side): void {
+    if (this.#isEnded[side]) throw this.#refusal ?? new ClosedError('The claim has ended.')
   }
 
+  /** The handler has ended: none of its calls settles any more. */
+  endHandler(): void {
+    this.#end('handler')
+  }
+
+  /** The claim is over. */
   end(refusal?: Error): void {
-    if (this.#isEnded) return
-    this.#isEnded = true
+    if (this.#isEnded.body) return
     this.#refusal = refusal
     if (refusal) {
       this.#abort?.abort(refusal)
-      for (const reject of this.#outstanding) reject(refusal)
+      for (const reject of [...this.#outstanding.handler, ...this.#outstanding.body]) reject(refusal)
     }
-    this.#outstanding.clear()
+    this.#end('handler')
+    this.#end('body')
+  }
+
+  #end(side: Side): void {
+    this.#isEnded[side] = true
+    this.#outstanding[side].clear()
+  }
+
+  get #isInFlight(): boolean {
+    return this.#outstanding.handler.size > 0 || this.#outstanding.body.size > 0
   }
 
   #checkRest(): void {
-    if (this.#outstanding.size > 0) return
+    if (this.#isInFlight) return
     this.#clock.whenIdle(() => {
-      if (!this.#isEnded && this.#outstanding.size === 0) {
+      if (!this.#isEnded.handler && !this.#isInFlight) {
         this.#onRest(Math.max(0, Math.min(...this.#waits.map((wait) => wait.wakeAt)) - this.#clock.monotonic()))
       }
     })
@@ -129,5 +153,6 @@ export interface Caller {
 export interface Wait {
   /** By the clock's monotonic time. */
   readonly wakeAt: number
+  /** What to put on record of it. */
   readonly tried: Omit<TriedStep, 'retryMs'> | undefined
 }

@@ -7,12 +7,13 @@ import type { Logger } from '../model/logger.ts'
 import { backoffMs } from '../model/retry.ts'
 import { isNonRetryable, reviveError, storeError, type StoredError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
-import type { Deliveries, Place } from './deliveries.ts'
-import type { Failures } from './failures.ts'
+import type { Place } from './deliveries.ts'
+import type { Frame } from './frame.ts'
 import type { Call } from './ledger.ts'
 import type { Caller, Scope } from './scope.ts'
-import { StepHandle } from './step-handle.ts'
+import { bounded, StepHandle } from './step-handle.ts'
 import type { ResolvedStepOptions } from './step-options.ts'
+import type { UnderWay } from './under-way.ts'
 
 export interface StepsOptions {
   readonly definition: Definition
@@ -24,13 +25,18 @@ export interface StepsOptions {
   readonly onLost: (error: LeaseLostError) => void
 }
 
-/** Runs a body and gets its answer kept: alone, or in the transaction it ran in. */
-export type Perform = (step: StepHandle, make: (answer: unknown) => NewMemo) => Promise<StoredOutcome>
+/** What a step does: a body, and the way its answer is kept: alone, or in the transaction it ran in. */
+export interface Deed {
+  readonly isTransaction: boolean
+  /** `make` runs the body and makes a memo of its answer; it may be called more than once. */
+  readonly perform: (step: StepHandle, make: Make) => Promise<StoredOutcome>
+}
+
+export type Make = (body: () => unknown) => Promise<NewMemo>
 
 /** What the step calls of a claim share. */
 export interface Surroundings extends StepsOptions {
-  readonly deliveries: Deliveries
-  readonly failures: Failures
+  readonly underWay: UnderWay
   readonly claimBeganAt: number
 }
 
@@ -40,22 +46,37 @@ const longestWaitInMemoryMs = 10_000
 /** One call of a step that has no kept outcome: its tries, and what becomes of the last one. */
 export class StepCall {
   readonly #around: Surroundings
+  readonly #frame: Frame
   readonly #call: Call
   readonly #options: ResolvedStepOptions
-  readonly #perform: Perform
+  readonly #deed: Deed
   readonly #caller: Caller
+  readonly #passed: Promise<unknown> | undefined
   #place: Place | undefined
   #tries: number
   #beganAt: number
+  /** Whether the body or the journal is to blame for what is thrown: a body may throw another run's LeaseLostError. */
+  #isInBody = false
 
-  constructor(around: Surroundings, call: Call, options: ResolvedStepOptions, perform: Perform, caller: Caller) {
+  constructor(
+    around: Surroundings,
+    frame: Frame,
+    call: Call,
+    options: ResolvedStepOptions,
+    deed: Deed,
+    caller: Caller,
+  ) {
     this.#around = around
+    this.#frame = frame
     this.#call = call
     this.#options = options
-    this.#perform = perform
+    this.#deed = deed
     this.#caller = caller
     this.#tries = call.pendingTry?.tries ?? 0
     this.#beganAt = around.clock.monotonic()
+    // By this call the handler has gone past every failure it has met.
+    this.#passed = frame.failures.keepPassed()
+    this.#passed?.catch(() => undefined)
   }
 
   async run(): Promise<void> {
@@ -74,51 +95,61 @@ export class StepCall {
 
   /** One try. Answers how long to wait in memory before the next; undefined: there is none, or not in this claim. */
   async #try(): Promise<number | undefined> {
-    const { clock, failures, definition, runId, scope, onLost } = this.#around
-    // Whether the body or the journal is to blame: a body may throw the LeaseLostError of another run.
-    let isBody = false
+    const { definition, underWay, onLost } = this.#around
     try {
-      await failures.keepPassed()
-      if (scope.isEnded) return undefined
-      this.#tries += 1
-      this.#beganAt = clock.monotonic()
-      const step = new StepHandle(this.#call.key, runId, this.#tries, scope, this.#options.timeoutMs)
-      isBody = true
-      const stored = await this.#perform(step, (answer) => {
-        const memo = this.#make(answer)
-        isBody = false
-        return memo
-      })
+      await this.#passed
+      if (this.#frame.isEnded) return undefined
+      const stored = await underWay.during(() => this.#perform())
       this.#taken.hand(() => handOut(stored, definition, this.#caller))
     } catch (thrown) {
-      if (scope.isEnded) return undefined
-      if (!isBody && thrown instanceof LeaseLostError) onLost(thrown)
+      if (!this.#isInBody && thrown instanceof LeaseLostError) onLost(thrown)
+      else if (!this.#isInBody && this.#frame.isEnded) return undefined
       else if (Directive.steerOf(thrown)) this.#taken.hand(() => this.#caller.reject(thrown))
       else return this.#afterFailure(thrown)
     }
     return undefined
   }
 
-  #make(answer: unknown): NewMemo {
+  async #perform(): Promise<StoredOutcome> {
+    const { clock, runId, scope } = this.#around
+    this.#tries += 1
+    this.#isInBody = false
+    this.#beganAt = clock.monotonic()
+    const step = new StepHandle(this.#call.key, runId, this.#tries, scope, this.#options.timeoutMs)
+    const stored = await this.#deed.perform(step, (body) => this.#make(step, body))
+    this.#frame.remember({ key: this.#call.key, seq: this.#taken.seq }, stored)
+    return stored
+  }
+
+  async #make(step: StepHandle, body: () => unknown): Promise<NewMemo> {
+    const { clock, log, scope } = this.#around
+    const { key } = this.#call
+    scope.requireOpen(this.#frame.side)
+    this.#isInBody = true
+    const answer = await bounded(step, clock, log, () => this.#frame.enter(key, this.#deed.isTransaction, body))
     if (Directive.steerOf(answer)) throw answer as Directive
-    const { json, types } = encode(answer, `the answer of step "${this.#call.key}"`)
+    const { json, types } = encode(answer, `the answer of step "${key}"`)
+    this.#isInBody = false
+    // What a transaction made before it was undone keeps nobody waiting while it runs again.
+    this.#withdraw()
     return this.#memo('answer', json, types)
   }
 
   #afterFailure(thrown: unknown): number | undefined {
-    const { clock, definition, failures } = this.#around
+    const { clock, definition } = this.#around
     const { retry, maxTries } = this.#options
     const nonRetryable = [...(retry?.nonRetryable ?? []), ...definition.retry.nonRetryable]
     const error = storeError(thrown, { nonRetryable })
-    if (retry && this.#tries < maxTries && !isNonRetryable(thrown, nonRetryable)) {
-      this.#leavePlace()
+    if (retry && this.#tries < maxTries && !this.#frame.isEnded && !isNonRetryable(thrown, nonRetryable)) {
+      this.#withdraw()
       const retryMs = backoffMs(retry, this.#tries, () => clock.random())
-      if (retryMs <= longestWaitInMemoryMs) return retryMs
+      // A body that is waited for cannot be suspended, nor what it calls.
+      if (retryMs <= longestWaitInMemoryMs || this.#frame.step !== undefined) return retryMs
       const tried = { key: this.#call.key, tries: this.#tries, error }
       this.#caller.wait({ wakeAt: clock.monotonic() + retryMs, tried })
       return undefined
     }
-    const failure = failures.add(this.#memo('failure', JSON.stringify(error), null), error)
+    const failure = this.#frame.failures.add(this.#memo('failure', JSON.stringify(error), null), error)
     this.#taken.hand(() => {
       failure.isHanded = true
       this.#caller.reject(reviveError(error, definition.errors))
@@ -142,12 +173,11 @@ export class StepCall {
 
   /** The outcome's place in the order, taken when it is first made. */
   get #taken(): Place {
-    return (this.#place ??= this.#around.deliveries.make())
+    return (this.#place ??= this.#frame.deliveries.make())
   }
 
-  /** An outcome that could not be kept is none: those made after it need not wait for the next try's. */
-  #leavePlace(): void {
-    this.#place?.hand(() => undefined)
+  #withdraw(): void {
+    this.#place?.withdraw()
     this.#place = undefined
   }
 }

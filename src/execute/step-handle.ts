@@ -51,7 +51,7 @@ export async function bounded<T>(step: StepHandle, clock: Clock, log: Logger, bo
   const { abort, unlink } = step.arm()
   let expire: (error: TimeoutError) => void = () => undefined
   const expired = new Promise<never>((_, reject) => void (expire = reject))
-  const timer = clock.after(timeoutMs, () => {
+  const runOut = (): void => {
     const error = new TimeoutError(`Step "${key}" took longer than its timeout of ${formatDuration(timeoutMs)}.`)
     log.warn(
       { step: key, timeoutMs },
@@ -59,7 +59,9 @@ export async function bounded<T>(step: StepHandle, clock: Clock, log: Logger, bo
     )
     abort(error)
     expire(error)
-  })
+  }
+  // In the background: the limit of a body that never ends must not keep the process of a stopped worker alive.
+  const timer = clock.after(timeoutMs, runOut, true)
   try {
     return await Promise.race([body(), expired])
   } finally {

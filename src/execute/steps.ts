@@ -1,28 +1,28 @@
 import { AsyncResource } from 'node:async_hooks'
+import { ArgumentError } from '../model/errors.ts'
 import type { NewMemo } from '../model/journal.ts'
 import type { TriedStep } from '../model/outcome.ts'
 import type { Queryable, Step, StepOptions } from '../model/run.ts'
-import { Deliveries } from './deliveries.ts'
-import { Failures } from './failures.ts'
+import { Sequence } from './deliveries.ts'
+import { Frame } from './frame.ts'
 import { checkStepName, Ledger, type Call } from './ledger.ts'
-import { handOut, StepCall, type Perform, type StepsOptions, type Surroundings } from './step-call.ts'
-import { bounded } from './step-handle.ts'
+import { handOut, StepCall, type Deed, type StepsOptions, type Surroundings } from './step-call.ts'
 import { noStepOptions, readStepOptions, type ResolvedStepOptions } from './step-options.ts'
+import { UnderWay } from './under-way.ts'
 
 /** The steps of one claim: recalls what was kept, and runs what was not. */
 export class Steps {
+  readonly underWay: UnderWay = new UnderWay()
   readonly #around: Surroundings
   readonly #ledger: Ledger
-  readonly #deliveries: Deliveries
-  readonly #failures: Failures
+  readonly #handler: Frame
 
   constructor(options: StepsOptions) {
-    const { journal, definition, clock } = options
+    const { journal, definition, clock, scope } = options
     this.#ledger = new Ledger(journal.memos, journal.tries, definition.maxSteps)
-    this.#deliveries = new Deliveries(clock, this.#ledger.lastSeq)
-    this.#failures = new Failures(journal)
-    const claimBeganAt = clock.monotonic()
-    this.#around = { ...options, deliveries: this.#deliveries, failures: this.#failures, claimBeganAt }
+    const sequence = new Sequence(this.#ledger.lastSeq)
+    this.#handler = new Frame({ journal, ledger: this.#ledger, sequence, clock, scope })
+    this.#around = { ...options, underWay: this.underWay, claimBeganAt: clock.monotonic() }
   }
 
   get recalled(): number {
@@ -31,18 +31,19 @@ export class Steps {
 
   /** Failures the handler has met and that are not kept yet. */
   get passedFailures(): readonly NewMemo[] {
-    return this.#failures.passed
+    return this.#handler.failures.passed
   }
 
   get tried(): readonly TriedStep[] {
-    return this.#failures.tried
+    return this.#handler.failures.tried
   }
 
   step(name: string, fn: (step: Step) => unknown, options?: StepOptions): Promise<unknown> {
-    const { journal, clock, log } = this.#around
-    return this.#named(name, options, async (step, make) =>
-      journal.keep(make(await bounded(step, clock, log, () => fn(step)))),
-    )
+    const { journal } = this.#around
+    return this.#named(name, options, {
+      isTransaction: false,
+      perform: async (step, make) => journal.keep(await make(() => fn(step))),
+    })
   }
 
   transaction(
@@ -50,52 +51,58 @@ export class Steps {
     fn: (tx: Queryable, step: Step) => Promise<unknown>,
     options?: StepOptions,
   ): Promise<unknown> {
-    const { journal, scope, clock, log } = this.#around
-    return this.#named(name, options, (step, make) =>
-      journal.transact(async (tx) => {
-        // It may have waited for a session, or be run again after a lost connection.
-        scope.requireOpen()
-        return make(await bounded(step, clock, log, () => fn(tx, step)))
-      }),
-    )
+    const { journal } = this.#around
+    return this.#named(name, options, {
+      isTransaction: true,
+      perform: (step, make) => journal.transact((tx) => make(() => fn(tx, step))),
+    })
   }
 
   /** A value of our own making (now, random, uuid). Its name holds brackets, which no user's step name may. */
   value(name: string, make: () => unknown): Promise<unknown> {
-    return this.#call(name, noStepOptions, async (_, memo) => this.#around.journal.keep(memo(make())))
+    const { journal } = this.#around
+    const perform: Deed['perform'] = async (_, memo) => journal.keep(await memo(make))
+    return this.#call(name, noStepOptions, { isTransaction: false, perform })
   }
 
-  close(): void {
-    this.#deliveries.close()
-  }
-
-  #named(name: string, options: StepOptions | undefined, perform: Perform): Promise<unknown> {
+  #named(name: string, options: StepOptions | undefined, deed: Deed): Promise<unknown> {
     let read: ResolvedStepOptions
+    const { side, isInTransaction } = this.#handler.current()
     try {
       checkStepName(name)
       read = readStepOptions(options)
+      if (deed.isTransaction && isInTransaction) throw transactionInside(name)
     } catch (error) {
-      return this.#around.scope.call(String(name), (caller) => caller.reject(error))
+      return this.#around.scope.call(side, String(name), (caller) => caller.reject(error))
     }
-    return this.#call(name, read, perform)
+    return this.#call(name, read, deed)
   }
 
-  #call(name: string, options: ResolvedStepOptions, perform: Perform): Promise<unknown> {
+  #call(name: string, options: ResolvedStepOptions, deed: Deed): Promise<unknown> {
     const { scope, definition, log } = this.#around
-    return scope.call(name, (caller) => {
+    const frame = this.#handler.current()
+    return scope.call(frame.side, name, (caller) => {
       let call: Call
       try {
-        call = this.#ledger.open(name)
+        call = this.#ledger.open(frame.nextCall(name))
       } catch (error) {
         return caller.reject(error)
       }
       if (this.#ledger.isHalfFull) log.warn({ maxSteps: definition.maxSteps }, 'Half of maxSteps is used.')
       const { memo } = call
-      if (memo) return this.#deliveries.recall(memo.seq, () => handOut(memo, definition, caller))
-      const stepCall = new StepCall(this.#around, call, options, perform, caller)
+      if (memo) return frame.deliveries.recall(memo.seq, () => handOut(memo, definition, caller))
+      const stepCall = new StepCall(this.#around, frame, call, options, deed, caller)
       const body = (): void => void stepCall.run()
       // A body that has to wait for its turn still runs in its caller's async context.
-      this.#deliveries.start(body, () => AsyncResource.bind(body))
+      frame.deliveries.start(body, () => AsyncResource.bind(body))
     })
   }
+}
+
+function transactionInside(name: string): ArgumentError {
+  return new ArgumentError(`The transaction "${name}" was called for inside another one's body.`, {
+    field: 'name',
+    remedy:
+      'Use the tx that is there, or call it beside the other: two connections could wait for each other for ever.',
+  })
 }

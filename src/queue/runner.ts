@@ -81,7 +81,7 @@ export class QueueRunner {
   }
 
   async #run(): Promise<void> {
-    if (this.#stopping.signal.aborted) return
+    if (this.#isStopping()) return
     const { database, concurrency, workflows, newPoolId, onPoolId } = this.#options
     const poolId = newPoolId()
     await onPoolId(poolId)
@@ -114,7 +114,7 @@ export class QueueRunner {
     })
     this.#ended = this.#runner.promise.catch(() => undefined).then(() => this.#restart(poolId))
     // It may have been asked to stop while it started.
-    if (this.#stopping.signal.aborted) await this.#runner.stop().catch(() => undefined)
+    if (this.#isStopping()) await this.#runner.stop().catch(() => undefined)
   }
 
   async #take(workflow: string, payload: unknown, priority: number, runAt: Date | string): Promise<void> {
@@ -130,11 +130,10 @@ export class QueueRunner {
 
   async #restart(poolId: string): Promise<void> {
     const { clock, log, database } = this.#options
-    const { signal } = this.#stopping
-    if (!signal.aborted) log.error({ poolId }, 'The queue ended by itself and is started again.')
-    while (!signal.aborted) {
-      await clock.sleep(restartAfterMs, signal)
-      if (signal.aborted) return
+    if (!this.#isStopping()) log.error({ poolId }, 'The queue ended by itself and is started again.')
+    while (!this.#isStopping()) {
+      await clock.sleep(restartAfterMs, this.#stopping.signal)
+      if (this.#isStopping()) return
       try {
         await this.#pool.query(`select ${database.names.quotedQueue}.force_unlock_workers($1)`, [[poolId]])
         return await this.#run()
@@ -142,6 +141,10 @@ export class QueueRunner {
         log.error({ error, poolId }, 'The queue could not be started again; tried once more.')
       }
     }
+  }
+
+  #isStopping(): boolean {
+    return this.#stopping.signal.aborted
   }
 }
 

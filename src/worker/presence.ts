@@ -29,6 +29,7 @@ export class Presence implements Part {
   readonly #poolIds: string[] = []
   readonly #heart: Session
   readonly #ear: Session
+  #isOnRecord = false
 
   constructor(options: PresenceOptions) {
     const { database, clock, log, onMessage } = options
@@ -42,6 +43,7 @@ export class Presence implements Part {
       setUp: async (client) => {
         await database.callOn(client, 'hold_presence', [options.workerId])
         await database.callOn(client, 'register_worker', [this.#row()])
+        this.#isOnRecord = true
       },
     })
     this.#ear = new Session({
@@ -75,9 +77,11 @@ export class Presence implements Part {
   /** Says good-bye first, so that nobody has to find out. */
   async stop(): Promise<void> {
     const { database, workerId, log } = this.#options
-    await database
-      .call('end_worker', [workerId])
-      .catch((error: unknown) => log.warn({ error }, 'The worker could not say good-bye; others will notice.'))
+    if (this.#isOnRecord) {
+      await database
+        .call('end_worker', [workerId])
+        .catch((error: unknown) => log.warn({ error }, 'The worker could not say good-bye; others will notice.'))
+    }
     await Promise.all([this.#heart.stop(), this.#ear.stop()])
   }
 

@@ -44,6 +44,12 @@ export interface WorkerCoreOptions {
 /** How long a stop waits for the database beyond its grace before it leaves the rest to the leases' end. */
 const lastWordsMs = 5_000
 
+/**
+ * A batch takes at most half of the slots: with all of them in one, claims move in step, and the process idles while
+ * the database works and the other way round.
+ */
+const smallestShare = 16
+
 const nothing: Omit<Ending, 'outcome'> = { recalled: 0, failures: [], tries: [] }
 
 export class WorkerCore {
@@ -63,6 +69,7 @@ export class WorkerCore {
   readonly #sweeper: Sweeper
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
+  #isHurried = false
   #hurry: () => void = () => undefined
   #onEmpty: () => void = () => undefined
   #onDone: () => void = () => undefined
@@ -77,9 +84,10 @@ export class WorkerCore {
     const onLoss = (error: unknown): void => log.warn({ error }, 'The database was lost; waiting for it.')
     const patience = { clock, until: this.#giveUp.signal, onLoss }
     const leases = registry.workflows.map((workflow) => workflow.definition.leaseMs)
-    this.#journals = new JournalStore(database, patience)
-    this.#claimer = new Claimer(database, registry, this.id, this.#slots, patience)
-    this.#settler = new Settler(database, this.id, patience)
+    const share = Math.max(smallestShare, Math.ceil(concurrency / 2))
+    this.#journals = new JournalStore(database, patience, share)
+    this.#claimer = new Claimer(database, registry, this.id, this.#slots, patience, share)
+    this.#settler = new Settler(database, this.id, patience, share)
     this.#promoter = new Promoter(database, timings.lookMs, clock, log)
     this.#sweeper = new Sweeper(database, this.id, timings.sweepMs, clock, log)
     this.#presence = new Presence({
@@ -127,7 +135,10 @@ export class WorkerCore {
    */
   stop(options: { grace?: Duration | undefined } = {}): Promise<void> {
     const graceMs = options.grace === undefined ? this.#options.graceMs : parseDuration(options.grace, 'grace')
-    if (this.#stopping) this.#hurry()
+    if (this.#stopping) {
+      this.#isHurried = true
+      this.#hurry()
+    }
     return (this.#stopping ??= this.#stop(graceMs))
   }
 
@@ -157,9 +168,11 @@ export class WorkerCore {
     const { clock, release } = this.#options
     await this.#starting?.catch(() => undefined)
     this.#claimer.close()
+    this.#log.info({ claims: this.#slots.size }, 'The worker takes no more runs and lets those in hand finish.')
     const housekeeping = Promise.all([this.#promoter.stop(), this.#sweeper.stop()])
     const queue = this.#queue.stop()
-    await this.#empty(graceMs)
+    // A second call may have come before there was anything to hurry.
+    if (!this.#isHurried) await this.#empty(graceMs)
     for (const held of this.#slots.all()) held.execution.interrupt({ kind: 'released' })
     const overdue = clock.after(lastWordsMs, () => this.#giveUp.abort())
     await this.#empty(lastWordsMs)

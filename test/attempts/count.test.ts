@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { defineWorkflow, type Run } from '../../src/index.ts'
+import { claimByHand } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 import { claimsOf, loseWorker, quickTimings, reached, recordOf } from './record.ts'
@@ -47,10 +47,7 @@ test('TRY-01: an attempt that ended before its handler began was counted at its 
   const client = openClient(database)
   const run = await client.start(telling)
   // A worker that takes the run and dies before it does anything with it.
-  await database.query('select * from holdfast.claim_runs($1, $2, false)', [
-    randomUUID(),
-    JSON.stringify([{ id: run.id, lease_ms: 60_000 }]),
-  ])
+  await claimByHand(database, run.id)
   expect(await recordOf(database, run)).toMatchObject({ state: 'running', attempt: 1 })
   await loseWorker(database, run)
 

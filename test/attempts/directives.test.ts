@@ -1,5 +1,5 @@
-import { inspect } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineWorkflow, DurationError, UnusedDirectiveError, type Directive, type Run } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, startWorker } from '../support/worker.ts'
@@ -42,49 +42,45 @@ const ways: Readonly<Record<string, Way>> = {
     }),
 }
 
-test.each(Object.entries(ways))(
-  'TRY-08: a directive works %s, and keeps nothing of what made it',
-  async (way, steer) => {
-    let bodies = 0
-    const workflows = Object.entries(directives).map(([kind, make]) => {
-      let claims = 0
-      return defineWorkflow({
-        name: `${kind} ${Object.keys(ways).indexOf(way)}`,
-        handler: async (_, run) => {
-          if (++claims > 1) return run.step('steer', () => `done at attempt ${run.attempt}`)
-          return await steer(run, (it) => {
-            bodies++
-            return make(it)
-          })
-        },
+test('TRY-08: a directive works returned and thrown by handler, step and transaction, and keeps nothing of what made it', async () => {
+  const bodies = new Map<string, number>()
+  const steered = defineWorkflow({
+    name: 'steered',
+    input: z.object({ way: z.string(), kind: z.string() }),
+    handler: async ({ way, kind }, run) => {
+      if (bodies.has(run.id)) return run.step('steer', () => `done at attempt ${run.attempt}`)
+      return await ways[way]?.(run, (it) => {
+        bodies.set(run.id, (bodies.get(run.id) ?? 0) + 1)
+        return directives[kind]?.(it) ?? it.fail(`no ${kind}`)
       })
-    })
-    const client = openClient(database)
-    await startWorker(database, { workflows, timings: quickTimings })
-    const [retried, snoozed, failed] = await Promise.all(workflows.map((workflow) => client.start(workflow)))
-    if (!retried || !snoozed || !failed) throw new Error('three were started')
-    const pending = { attempt: 1, waitMs: 5_400_000, reason: 'because' }
-    expect(await reached(database, retried, { state: 'scheduled' })).toMatchObject(pending)
-    expect(await reached(database, snoozed, { state: 'scheduled' })).toMatchObject(pending)
-    expect(await reached(database, failed, { state: 'failed' })).toMatchObject({
-      failure: 'rejected',
-      reason: 'because',
+    },
+  })
+  const client = openClient(database)
+  await startWorker(database, { workflows: [steered], timings: quickTimings })
+  const cases = Object.keys(ways).flatMap((way) => Object.keys(directives).map((kind) => ({ way, kind })))
+  const runs = await Promise.all(cases.map(async (input) => ({ input, run: await client.start(steered, input) })))
+  for (const { input, run } of runs) {
+    const isFinal = input.kind === 'fail'
+    const record = await reached(database, run, { state: isFinal ? 'failed' : 'scheduled' })
+    expect({ ...input, ...record, bodies: bodies.get(run.id) }).toMatchObject({
+      ...input,
       attempt: 1,
+      reason: 'because',
+      failure: isFinal ? 'rejected' : null,
+      ...(isFinal ? {} : { waitMs: 5_400_000 }),
+      bodies: 1,
     })
-    expect(bodies).toBe(3)
+  }
+  expect((await database.query(`select * from holdfast.steps where key = 'steer'`)).rows).toEqual([])
+  expect((await database.query('select * from written')).rows).toEqual([])
 
-    const kept = await database.query(`select key from holdfast.steps where run_id = any($1) and key = 'steer'`, [
-      [retried.id, snoozed.id, failed.id],
-    ])
-    expect(kept.rows).toEqual([])
-    expect((await database.query('select * from written')).rows).toEqual([])
-
-    await makeDue(database, retried)
-    await makeDue(database, snoozed)
-    expect(await client.result(retried)).toBe('done at attempt 2')
-    expect(await client.result(snoozed)).toBe('done at attempt 1')
-  },
-)
+  for (const { input, run } of runs) {
+    if (input.kind === 'fail') continue
+    await makeDue(database, run)
+    const output = await client.result(run)
+    expect({ ...input, output }).toEqual({ ...input, output: `done at attempt ${input.kind === 'retry' ? 2 : 1}` })
+  }
+})
 
 test.each<[string, (run: Run) => unknown]>([
   ['made and dropped', (run) => void run.retry('1h')],
@@ -105,25 +101,24 @@ test.each<[string, (run: Run) => unknown]>([
   expect(error).toMatchObject({ code: 'UNUSED_DIRECTIVE', message: expect.stringMatching(/run\.\w+\(/) as string })
 })
 
-const badDurations = [NaN, -1, '5x', 1e20, '', '-1s', Infinity, null, {}]
+const badDurations = [NaN, -1, '5x', 1e20, '', '-1s', Infinity, null, {}] as never[]
 
-test.each(badDurations.map((value) => [inspect(value), value as never] as const))(
-  'TRY-08: a duration of %s is a typed error before any row is written',
-  async (_, value) => {
-    const patient = defineWorkflow({ name: 'patient', handler: () => 'ran' })
-    const client = openClient(database)
-    await expect(client.start(patient, undefined, { delay: value })).rejects.toMatchObject({
-      code: 'DURATION',
-      field: 'delay',
-    })
-    expect(await countRuns(database, patient)).toBe(0)
+test('TRY-08: a bad duration is a typed error before any row is written', async () => {
+  const client = openClient(database)
+  const patient = defineWorkflow({ name: 'patient', handler: () => 'ran' })
+  for (const delay of badDurations) {
+    const refusal: unknown = await client.start(patient, undefined, { delay }).catch((error: unknown) => error)
+    expect({ delay, refusal }).toMatchObject({ delay, refusal: { code: 'DURATION', field: 'delay' } })
+  }
+  expect(await countRuns(database, patient)).toBe(0)
 
-    let bodies = 0
-    const refusals: unknown[] = []
-    const asking = defineWorkflow({
-      name: 'asking',
-      handler: async (_input, run) => {
-        const body = (): void => void bodies++
+  let bodies = 0
+  const body = (): void => void bodies++
+  const asking = defineWorkflow({
+    name: 'asking',
+    handler: async (_, run) => {
+      for (const value of badDurations) {
+        const refusals: unknown[] = []
         for (const ask of [
           () => run.retry(value),
           () => run.snooze(value),
@@ -133,22 +128,17 @@ test.each(badDurations.map((value) => [inspect(value), value as never] as const)
           try {
             await ask()
           } catch (error) {
-            refusals.push(error)
+            refusals.push(error instanceof DurationError && error.field)
           }
         }
-      },
-    })
-    await startWorker(database, { workflows: [asking], timings: quickTimings })
-    const run = await client.start(asking)
-    await client.result(run)
-    expect(refusals.map((error) => error instanceof DurationError && error.field)).toEqual([
-      'after',
-      'after',
-      'timeout',
-      'retry.initial',
-    ])
-    expect(bodies).toBe(0)
-    const { rows } = await database.query('select key from holdfast.steps where run_id = $1', [run.id])
-    expect(rows).toEqual([])
-  },
-)
+        expect({ value, refusals }).toEqual({ value, refusals: ['after', 'after', 'timeout', 'retry.initial'] })
+      }
+      return 'all refused'
+    },
+  })
+  await startWorker(database, { workflows: [asking], timings: quickTimings })
+  const run = await client.start(asking, undefined, { maxAttempts: 1 })
+  expect(await client.result(run)).toBe('all refused')
+  expect(bodies).toBe(0)
+  expect((await database.query('select * from holdfast.steps where run_id = $1', [run.id])).rows).toEqual([])
+})

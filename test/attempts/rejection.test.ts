@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineWorkflow, NonRetryableError, type Run } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
@@ -40,68 +41,80 @@ const places: Readonly<Record<string, Thrower>> = {
   patient: (run, fail) => run.step('charge', fail, { retry: { maxTries: 5, initial: 0 } }),
 }
 
-test.each(Object.entries(kinds))('TRY-06: %s fails the run at once, wherever it is thrown', async (kind, make) => {
-  const bodies: Record<string, number> = {}
-  const workflows = Object.entries(places).map(([place, thrower]) =>
-    defineWorkflow({
-      name: `${place} ${Object.keys(kinds).indexOf(kind)}`,
-      retry: { nonRetryable: [Declined], initial: 0 },
-      handler: (_, run) =>
-        thrower(run, () => {
-          bodies[place] = (bodies[place] ?? 0) + 1
-          throw make()
-        }),
-    }),
-  )
+test('TRY-06: an error after which no try is of use fails the run at once, in whatever form and wherever it is thrown', async () => {
+  const bodies = new Map<string, number>()
+  const failing = defineWorkflow({
+    name: 'failing',
+    input: z.object({ kind: z.string(), place: z.string() }),
+    retry: { nonRetryable: [Declined], initial: 0 },
+    handler: ({ kind, place }, run) =>
+      places[place]?.(run, () => {
+        bodies.set(run.id, (bodies.get(run.id) ?? 0) + 1)
+        throw kinds[kind]?.() ?? new Error(`no ${kind}`)
+      }),
+  })
   const client = openClient(database)
-  await startWorker(database, { workflows, timings: quickTimings })
-  const runs = await Promise.all(workflows.map((workflow) => client.start(workflow)))
-  for (const run of runs) {
-    await expect(client.result(run)).rejects.toMatchObject({ failure: 'rejected', cause: { message: 'no use' } })
-    expect(await recordOf(database, run)).toMatchObject({ state: 'failed', attempt: 1, reason: 'no use' })
+  await startWorker(database, { workflows: [failing], timings: quickTimings })
+  const cases = Object.keys(kinds).flatMap((kind) => Object.keys(places).map((place) => ({ kind, place })))
+  const runs = await Promise.all(cases.map(async (input) => ({ input, run: await client.start(failing, input) })))
+  for (const { input, run } of runs) {
+    const thrown: unknown = await client.result(run).catch((error: unknown) => error)
+    const record = await recordOf(database, run)
+    expect({ ...input, bodies: bodies.get(run.id), thrown, record }).toMatchObject({
+      ...input,
+      bodies: 1,
+      thrown: { failure: 'rejected', cause: { message: 'no use' } },
+      record: { state: 'failed', attempt: 1, reason: 'no use' },
+    })
   }
-  expect(bodies).toEqual(Object.fromEntries(Object.keys(places).map((place) => [place, 1])))
 })
 
-test.each(Object.entries(kinds))(
-  'TRY-06: %s that a step threw before a crash fails the run when a later claim throws it again',
-  async (kind, make) => {
-    const begun = signal()
-    let bodies = 0
-    let claims = 0
-    const paying = defineWorkflow({
-      name: `again ${Object.keys(kinds).indexOf(kind)}`,
-      lease: '1.5s',
-      retry: { nonRetryable: [Declined], initial: 0 },
-      handler: async (_, run) => {
-        const failure: unknown = await run
-          .step('charge', () => {
-            bodies++
-            throw make()
-          })
-          .catch((error: unknown) => error)
-        await run.step('note', () => 'it failed')
-        if (++claims === 1) {
-          begun.give()
-          await new Promise(() => undefined)
-        }
-        throw new Error('not paid', { cause: failure })
-      },
+test('TRY-06: such an error of a step, thrown again by a later claim after a crash, fails the run', async () => {
+  const begun = new Map(Object.keys(kinds).map((kind) => [kind, signal()]))
+  const bodies: string[] = []
+  const paying = defineWorkflow({
+    name: 'paying',
+    input: z.string(),
+    lease: '1.5s',
+    retry: { nonRetryable: [Declined], initial: 0 },
+    handler: async (kind, run) => {
+      const failure: unknown = await run
+        .step('charge', () => {
+          bodies.push(kind)
+          throw kinds[kind]?.() ?? new Error(`no ${kind}`)
+        })
+        .catch((error: unknown) => error)
+      await run.step('note', () => 'it failed')
+      if (run.attempt === 1) {
+        begun.get(kind)?.give()
+        await new Promise(() => undefined)
+      }
+      throw new Error('not paid', { cause: failure })
+    },
+  })
+  const client = openClient(database)
+  await startWorker(database, { workflows: [paying], timings: quickTimings })
+  const runs = await Promise.all(
+    Object.keys(kinds).map(async (kind) => ({ kind, run: await client.start(paying, kind) })),
+  )
+  await Promise.all(Array.from(begun.values(), ({ promise }) => promise))
+  for (const { run } of runs) await loseWorker(database, run)
+  for (const { kind, run } of runs) {
+    await client.result(run).catch(() => undefined)
+    expect({ kind, ...(await recordOf(database, run)) }).toMatchObject({
+      kind,
+      state: 'failed',
+      attempt: 2,
+      failure: 'rejected',
+      reason: 'not paid',
     })
-    const client = openClient(database)
-    await startWorker(database, { workflows: [paying], timings: quickTimings })
-    const run = await client.start(paying)
-    await begun.promise
-    await loseWorker(database, run)
-    await expect(client.result(run)).rejects.toMatchObject({ failure: 'rejected', cause: { message: 'not paid' } })
-    expect(await recordOf(database, run)).toMatchObject({ state: 'failed', attempt: 2, failure: 'rejected' })
-    expect({ bodies, claims }).toEqual({ bodies: 1, claims: 2 })
-  },
-)
+  }
+  expect(bodies.toSorted()).toEqual(Object.keys(kinds).toSorted())
+})
 
 test('TRY-06: run.fail fails the run now with its reason and cause, whether attempts are left over or not', async () => {
   const cause = Object.assign(new Error('card expired'), { code: 'E_CARD' })
-  const failing = defineWorkflow({ name: 'failing', handler: (_, run) => run.fail('cannot be paid', { cause }) })
+  const failing = defineWorkflow({ name: 'giving-up', handler: (_, run) => run.fail('cannot be paid', { cause }) })
   const client = openClient(database)
   await startWorker(database, { workflows: [failing], timings: quickTimings })
   const first = await client.start(failing)

@@ -7,7 +7,7 @@ import { openClient, startWorker } from '../support/worker.ts'
 const database = useDatabase()
 
 const workerCount = 8
-const runCount = 300
+const runCount = 200
 
 beforeAll(async () => {
   await database.query(

@@ -21,19 +21,22 @@ test('TRY-07: whatever a handler, step or transaction throws retries, is stored 
 
   for (const { run, says, title } of runs) {
     const { error, waitMs } = await reached(database, run, { state: 'scheduled', attempt: 1 })
-    expect(waitMs, title).toBe(3_600_000)
-    expect(error?.name, title).toMatch(/./)
-    expect(error?.message, title).toContain(says)
-    expect(Buffer.byteLength(JSON.stringify(error)), title).toBeLessThan(32 * 1024)
-    expect((await client.get(run))?.lastError, title).toBeInstanceOf(Error)
+    expect({ title, waitMs, error }).toMatchObject({
+      title,
+      waitMs: 3_600_000,
+      error: { name: expect.stringMatching(/./) as string, message: expect.stringContaining(says) as string },
+    })
+    expect(Buffer.byteLength(JSON.stringify({ title, error }))).toBeLessThan(32 * 1024)
+    expect((await client.get(run))?.lastError).toBeInstanceOf(Error)
   }
-  const { rows } = await database.query('select * from written')
-  expect(rows, 'what a transaction wrote before it threw').toEqual([])
+  // What a transaction wrote before it threw is undone.
+  expect((await database.query('select * from written')).rows).toEqual([])
 
   for (const { run } of runs) await makeDue(database, run)
   for (const { run, title } of runs) {
-    expect(await client.result(run), title).toBe('went on')
-    expect((await claimsOf(database, run)).map(({ outcome }) => outcome)).toEqual(['retry', 'done'])
+    const output = await client.result(run)
+    const outcomes = (await claimsOf(database, run)).map(({ outcome }) => outcome)
+    expect({ title, output, outcomes }).toEqual({ title, output: 'went on', outcomes: ['retry', 'done'] })
   }
   expect(worker.isAlive).toBe(true)
 })

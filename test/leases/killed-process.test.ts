@@ -49,9 +49,10 @@ test('LEASE-09: a killed process has its runs claimed by another within 2 s, alt
     { ended_as: 'dead' },
   ])
   await vi.waitFor(async () => {
-    const { rows: locked } = await database.query('select from holdfast_queue._private_jobs where locked_by = any($1)', [
-      pools.map((pool) => pool.id),
-    ])
+    const { rows: locked } = await database.query(
+      'select from holdfast_queue._private_jobs where locked_by = any($1)',
+      [pools.map((pool) => pool.id)],
+    )
     expect(locked).toEqual([])
   })
   const { rows: lost } = await database.query(
@@ -78,7 +79,7 @@ test('TRY-02: a handler that kills its process every time fails for good at its 
   ])
   // Two processes went with it; the third is there, and so is whoever runs something else.
   expect(workers.filter((worker) => worker.isAlive)).toHaveLength(1)
-  expect(workers.flatMap((worker) => worker.told.map(({ attempt }) => attempt)).toSorted()).toEqual([1, 2])
+  expect(new Set(workers.flatMap((worker) => worker.told.map(({ attempt }) => attempt)))).toEqual(new Set([1, 2]))
   expect(await client.result(await client.start(bystander))).toBe('served')
 })
 

@@ -91,7 +91,9 @@ describe.each(Object.entries(situations))('when the run %s', (_, situation) => {
     await expect(x.journal.keep(memo('late', '"late"'))).rejects.toMatchObject(refusal)
     await expect(
       x.journal.transact(async (tx) => {
-        await tx.query(`insert into holdfast.progress (run_id, token, at, value) values ($1, 1, now(), '"late"')`, [runId])
+        await tx.query(`insert into holdfast.progress (run_id, token, at, value) values ($1, 1, now(), '"late"')`, [
+          runId,
+        ])
         return memo('late transaction', '"late"')
       }),
     ).rejects.toMatchObject(refusal)
@@ -101,8 +103,9 @@ describe.each(Object.entries(situations))('when the run %s', (_, situation) => {
       const failures = [{ ...memo('late failure', '{}'), kind: 'failure' as const }]
       const error = storeError(new Error('late'))
       const tries = [{ key: 'late try', tries: 1, error, retryMs: undefined }]
-      expect(await x.settle(outcome), outcome.kind).toBe(reason)
-      expect(await x.settle(outcome, { failures, tries }), `${outcome.kind} with leftovers`).toBe(reason)
+      const { kind } = outcome
+      expect({ kind, lost: await x.settle(outcome) }).toEqual({ kind, lost: reason })
+      expect({ kind, lost: await x.settle(outcome, { failures, tries }) }).toEqual({ kind, lost: reason })
     }
 
     expect(await recordOf(database, runId)).toEqual(before)
@@ -155,9 +158,11 @@ test('LEASE-06: X stalls in attempt 1, Y puts the run off in attempt 2, Z goes o
     expect(await late.progress('"late"')).toBe(0)
   }
   for (const outcome of Object.values(outcomes)) {
-    expect(await x.settle(outcome), outcome.kind).toBe('superseded')
+    const { kind } = outcome
+    expect({ kind, lost: await x.settle(outcome) }).toEqual({ kind, lost: 'superseded' })
     // Y's own settle is the one that counted: it is answered as before, and changes nothing again.
-    expect(await y.settle(outcome), outcome.kind).toBe(outcome.kind === 'snooze' ? undefined : 'superseded')
+    const lost = kind === 'snooze' ? undefined : 'superseded'
+    expect({ kind, lost: await y.settle(outcome) }).toEqual({ kind, lost })
   }
   expect(await recordOf(database, runId)).toEqual(before)
 

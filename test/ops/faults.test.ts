@@ -15,7 +15,7 @@ test('OPS-07: no error of a handler, a step or a value ends the process: its run
     starts.push(client.start(workflow).then((started) => ({ name: workflow.name, ...started })))
   }
   for (const { name, id } of await Promise.all(starts)) {
-    await client.result(id).catch(() => undefined)
+    await Promise.race([client.result(id).catch(() => undefined), worker.ended])
     expect({ name, state: (await client.get(id))?.state }).toEqual({ name, state: 'failed' })
   }
   expect(await client.result(await client.start(sound))).toBe('sound')

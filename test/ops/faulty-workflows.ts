@@ -60,6 +60,7 @@ const faults: Readonly<Record<string, Handler>> = {
     ]),
   ),
   'throws outside a promise': fault,
+  // oxlint-disable-next-line unicorn/no-thenable -- somebody's thenable
   'returns a thenable that throws': () => ({ then: fault }),
   'leaves a step behind that fails': (run) => {
     void run.step('alone', fault)

@@ -17,7 +17,7 @@ export function addMigrate(program: Command): void {
     .option('--sql', "print Holdfast's own migrations and functions as one script, and do nothing")
     .option('--json', 'print the result as JSON')
     .action(async (flags: Flags) => {
-      if (flags.sql) return console.log(migrationScript(schemaNames(flags.schema)))
+      if (flags.sql) return console.log(migrationScript(schemaNames(flags.schema), release))
       const result = await withDatabase(flags, (database) => migrate(database, release))
       if (flags.json) return printJson(result)
       const { applied, isFunctionsReplaced } = result

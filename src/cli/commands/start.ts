@@ -1,9 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { readGroup } from '../../client/starter.ts'
 import { startNamed } from '../../db/calls.ts'
+import { verifySchema } from '../../db/migrate.ts'
 import { parseStartOptions } from '../../define/parse-start-options.ts'
 import { systemClock } from '../../model/clock.ts'
 import { ArgumentError } from '../../model/errors.ts'
 import { uuidv7 } from '../../model/id.ts'
+import { release } from '../../model/release.ts'
 import { unstorable } from '../../model/storable.ts'
 import { withConnection, withDatabase, type ConnectionFlags } from '../connection.ts'
 import { printJson } from '../show.ts'
@@ -40,20 +43,23 @@ export function addStart(program: Command): void {
       if (problem) throw new ArgumentError(`The workflow's name ${problem}.`, { field: 'workflow' })
       const { key, id, at, delay, priority, maxAttempts, metadata } = flags
       const options = parseStartOptions({ key, id, at, delay, priority, maxAttempts, metadata }, workflow)
-      const started = await withDatabase(flags, (database) =>
-        startNamed(database, {
+      const group = readGroup(flags.group, workflow)
+      const input = readInput(flags.input)
+      const started = await withDatabase(flags, async (database) => {
+        await verifySchema(database, release)
+        return await startNamed(database, {
           workflow,
-          input: readInput(flags.input),
+          input,
           key: options.key,
-          group: flags.group,
+          group,
           dueAt: options.at?.toISOString(),
           delayMs: options.delayMs,
           priority: options.priority,
           id: options.id ?? uuidv7(systemClock),
           metadata: metadata && JSON.stringify(options.metadata),
           maxAttempts: options.maxAttempts,
-        }),
-      )
+        })
+      })
       if (flags.json) return printJson(started)
       console.log(`${started?.id} ${started?.created ? 'started' : 'was there already'}, ${started?.state}`)
     })

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { createWorker } from '../../index.ts'
-import { withConnection, type ConnectionFlags } from '../connection.ts'
+import { connectionStringOf, withConnection, type ConnectionFlags } from '../connection.ts'
 import { loadWorkflows } from '../load-workflows.ts'
 import { terminalLogger } from '../terminal-logger.ts'
 
@@ -21,7 +21,7 @@ export function addWorker(program: Command): void {
     .action(async (flags: Flags) => {
       const workflows = await loadWorkflows(flags.code)
       const worker = createWorker({
-        connectionString: flags.databaseUrl ?? process.env['DATABASE_URL'],
+        connectionString: connectionStringOf(flags),
         schema: flags.schema,
         migrate: flags.migrate ? 'auto' : 'verify',
         workflows,
