@@ -1,8 +1,8 @@
 import type { Clock } from '../model/clock.ts'
+import type { Scope } from './scope.ts'
 
 /**
- * Hands outcomes to the code that called for them. Owns their order, which is what makes a replay take the same way as
- * the first run:
+ * Hands outcomes to the handler. Owns their order, which is what makes a replay take the same way as the first run:
  *
  * 1. Outcomes are handed out in `seq` order. Recorded ones first, then new ones in the order they were made, even if a
  *    later one became durable earlier.
@@ -12,17 +12,17 @@ import type { Clock } from '../model/clock.ts'
  */
 export class Deliveries {
   readonly #clock: Clock
-  readonly #sequence: Sequence
-  readonly #until: { readonly isEnded: boolean }
+  readonly #scope: Scope
   readonly #recorded: Delivery[] = []
   readonly #made: Delivery[] = []
   readonly #bodies: (() => void)[] = []
+  #seq: number
   #isScheduled = false
 
-  constructor(clock: Clock, sequence: Sequence, until: { readonly isEnded: boolean }) {
+  constructor(clock: Clock, scope: Scope, lastSeq: number) {
     this.#clock = clock
-    this.#sequence = sequence
-    this.#until = until
+    this.#scope = scope
+    this.#seq = lastSeq
   }
 
   /** A recorded outcome has been asked for. */
@@ -34,7 +34,8 @@ export class Deliveries {
 
   /** An outcome has been made just now: it gets its place in the order, and is handed out once `hand` is given. */
   make(): Place {
-    const delivery: Delivery = { seq: this.#sequence.next(), hand: undefined }
+    this.#seq += 1
+    const delivery: Delivery = { seq: this.#seq, hand: undefined }
     this.#made.push(delivery)
     return {
       seq: delivery.seq,
@@ -61,7 +62,7 @@ export class Deliveries {
     this.#isScheduled = true
     this.#clock.whenIdle(() => {
       this.#isScheduled = false
-      if (!this.#until.isEnded && this.#handOne()) this.#schedule()
+      if (this.#scope.isOpen && this.#handOne()) this.#schedule()
     })
   }
 
@@ -78,19 +79,6 @@ export class Deliveries {
     if (!this.#made[0]?.hand) return false
     this.#made.shift()?.hand?.()
     return true
-  }
-}
-
-/** The numbers of a run's outcomes, in the order in which they are made. */
-export class Sequence {
-  #last: number
-
-  constructor(last: number) {
-    this.#last = last
-  }
-
-  next(): number {
-    return (this.#last += 1)
   }
 }
 

@@ -155,15 +155,15 @@ export class Execution {
   async #finish(outcome: Outcome): Promise<void> {
     const { clock, log } = this.#options
     const { underWay } = this.#steps
-    if (this.#scope.isEnded('handler')) return
-    this.#scope.endHandler()
+    if (!this.#scope.isOpen) return
+    this.#scope.close()
     if (outcome.kind === 'done' || underWay.count === 0) return this.#end(outcome)
     this.#answered = outcome
     const beganAt = clock.monotonic()
     const enough = new AbortController()
     await Promise.race([underWay.none(), clock.sleep(longestLastStepsMs, enough.signal)])
     enough.abort()
-    if (underWay.count > 0 && !this.#scope.isEnded('body')) {
+    if (underWay.count > 0 && !this.#scope.isOver) {
       log.warn({ steps: underWay.count }, 'The handler ended beside steps that go on; what they answer is not kept.')
     }
     this.#end(sooner(outcome, clock.monotonic() - beganAt))
@@ -175,7 +175,7 @@ export class Execution {
   }
 
   #end(outcome: Outcome, refusal?: Error): void {
-    if (this.#scope.isEnded('body')) return
+    if (this.#scope.isOver) return
     this.#scope.end(refusal)
     const steps = this.#steps
     // At rest, too, the handler has gone past every failure it has met.

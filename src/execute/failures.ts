@@ -1,4 +1,4 @@
-import type { NewMemo } from '../model/journal.ts'
+import type { Journal, NewMemo } from '../model/journal.ts'
 import type { TriedStep } from '../model/outcome.ts'
 import type { StoredError } from '../model/stored-error.ts'
 
@@ -16,11 +16,11 @@ export interface Failure {
  * begins: otherwise a crash in the body would let the next claim take another branch.
  */
 export class Failures {
-  readonly #keep: (memo: NewMemo) => Promise<void>
+  readonly #journal: Journal
   readonly #open = new Set<Failure>()
 
-  constructor(keep: (memo: NewMemo) => Promise<void>) {
-    this.#keep = keep
+  constructor(journal: Journal) {
+    this.#journal = journal
   }
 
   /** Those the handler has met and that are not durable yet. */
@@ -42,7 +42,7 @@ export class Failures {
   keepPassed(): Promise<unknown> | undefined {
     if (this.#open.size === 0) return undefined
     const keeping = [...this.#open].flatMap((failure) => {
-      if (failure.isHanded) failure.keeping ??= this.#keep(failure.memo).then(() => this.#open.delete(failure))
+      if (failure.isHanded) failure.keeping ??= this.#journal.keep(failure.memo).then(() => this.#open.delete(failure))
       return failure.keeping ?? []
     })
     return keeping.length === 0 ? undefined : Promise.all(keeping)

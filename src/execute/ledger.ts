@@ -1,33 +1,28 @@
 import { ArgumentError, StepLimitError } from '../model/errors.ts'
-import type { PendingTry, StoredOutcome } from '../model/journal.ts'
+import type { Memo, PendingTry } from '../model/journal.ts'
 import { unstorable } from '../model/storable.ts'
 
 /** One call on `run` that has a durable outcome. */
 export interface Call {
   readonly key: string
   readonly ordinal: number
-  readonly memo: Recorded | undefined
+  readonly memo: Memo | undefined
   readonly pendingTry: PendingTry | undefined
-}
-
-/** A kept outcome as a call gets it back. */
-export interface Recorded extends StoredOutcome {
-  readonly key: string
-  readonly seq: number
 }
 
 const longestName = 200
 
-/** Finds what was kept under a key, and counts the calls. */
+/** Gives calls their keys and finds what was kept under them. The n-th call of a name gets `name#n` from n = 2 on. */
 export class Ledger {
-  readonly #memos: Map<string, Recorded>
+  readonly #memos: Map<string, Memo>
   readonly #tries: Map<string, PendingTry>
+  readonly #occurrences = new Map<string, number>()
   readonly #maxSteps: number
   readonly lastSeq: number
   #calls = 0
   #recalled = 0
 
-  constructor(memos: readonly Recorded[], tries: readonly PendingTry[], maxSteps: number) {
+  constructor(memos: readonly Memo[], tries: readonly PendingTry[], maxSteps: number) {
     this.#memos = new Map(memos.map((memo) => [memo.key, memo]))
     this.#tries = new Map(tries.map((tried) => [tried.key, tried]))
     this.#maxSteps = maxSteps
@@ -43,7 +38,7 @@ export class Ledger {
   }
 
   /** Throws StepLimitError past `maxSteps`. */
-  open({ key, ordinal }: Pick<Call, 'key' | 'ordinal'>): Call {
+  open(name: string): Call {
     if (this.#calls >= this.#maxSteps) {
       throw new StepLimitError(`The run has ${this.#maxSteps} steps, as many as it may.`, {
         field: 'maxSteps',
@@ -51,14 +46,12 @@ export class Ledger {
       })
     }
     this.#calls += 1
+    const occurrence = (this.#occurrences.get(name) ?? 0) + 1
+    this.#occurrences.set(name, occurrence)
+    const key = occurrence === 1 ? name : `${name}#${occurrence}`
     const memo = this.#memos.get(key)
     if (memo) this.#recalled += 1
-    return { key, ordinal, memo, pendingTry: this.#tries.get(key) }
-  }
-
-  /** Something was kept in this claim that may be called for again in it. */
-  remember(recorded: Recorded): void {
-    this.#memos.set(recorded.key, recorded)
+    return { key, ordinal: this.#calls, memo, pendingTry: this.#tries.get(key) }
   }
 }
 

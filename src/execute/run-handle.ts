@@ -50,7 +50,7 @@ export function createRunHandle(options: RunHandleOptions): Run {
     uuid: () => steps.value('[uuid]', () => uuidv4(clock)) as Promise<string>,
     progress: (value) => {
       const encoded = encode(value, 'progress', { maxBytes: maxProgressBytes })
-      if (!scope.isEnded('body')) journal.progress(encoded)
+      if (!scope.isOver) journal.progress(encoded)
     },
     retry: (after, reason) =>
       steer({

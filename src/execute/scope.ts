@@ -3,9 +3,6 @@ import { ClosedError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { TriedStep } from '../model/outcome.ts'
 
-/** Who makes a call: the handler, or the body of a step. */
-export type Side = 'handler' | 'body'
-
 /**
  * The life of one claim, as its calls see it. Owns what is in flight, what waits, and what becomes of calls that come
  * after the end.
@@ -13,22 +10,19 @@ export type Side = 'handler' | 'body'
  * 1. A claim that was refused (lease lost, timed out, released, cancelled) rejects every call, those in flight too.
  * 2. A claim that ended otherwise settles no call any more: the handler is dropped where it stands, so that neither a
  *    `catch` nor a `finally` of it runs.
- * 3. A handler that has ended may leave bodies behind that are still under way: their calls go on until the claim is
- *    over.
+ * 3. Between the handler's end and the claim's, steps that are under way may still be kept; nothing new begins.
  * 4. Nothing in flight and a wait open: the claim is at rest, one turn of the event loop later.
  */
 export class Scope {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #onRest: (wakeMs: number) => void
-  readonly #outstanding: Readonly<Record<Side, Set<(reason: unknown) => void>>> = {
-    handler: new Set(),
-    body: new Set(),
-  }
-  readonly #isEnded: Record<Side, boolean> = { handler: false, body: false }
+  readonly #outstanding = new Set<(reason: unknown) => void>()
   readonly #waits: Wait[] = []
   #abort: AbortController | undefined
   #refusal: Error | undefined
+  #isOpen = true
+  #isOver = false
   #isToldOff = false
 
   constructor(clock: Clock, log: Logger, onRest: (wakeMs: number) => void) {
@@ -37,8 +31,14 @@ export class Scope {
     this.#onRest = onRest
   }
 
-  isEnded(side: Side): boolean {
-    return this.#isEnded[side]
+  /** The handler runs: its calls settle, and bodies may begin. */
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** The claim has its outcome. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** Made when first asked for: most handlers never look at it. */
@@ -56,13 +56,12 @@ export class Scope {
   }
 
   /** A promise for the call, which `begin` settles through its caller; or what calls get after the end. */
-  call(side: Side, name: string, begin: (caller: Caller) => void): Promise<unknown> {
-    if (this.#isEnded[side]) return this.#late(name)
-    const outstanding = this.#outstanding[side]
+  call(name: string, begin: (caller: Caller) => void): Promise<unknown> {
+    if (!this.#isOpen) return this.#late(name)
     const promise = new Promise((resolve, reject) => {
-      outstanding.add(reject)
+      this.#outstanding.add(reject)
       const leave = (): void => {
-        outstanding.delete(reject)
+        this.#outstanding.delete(reject)
         if (this.#waits.length > 0) this.#checkRest()
       }
       begin({
@@ -85,41 +84,32 @@ export class Scope {
     return promise
   }
 
-  /** Throws once no call of that side settles any more, so that a body which was held up does not begin. */
-  requireOpen(side: Side): void {
-    if (this.#isEnded[side]) throw this.#refusal ?? new ClosedError('The claim has ended.')
+  /** Throws once nothing may begin any more, for a body that was held up. */
+  requireOpen(): void {
+    if (!this.#isOpen) throw this.#refusal ?? new ClosedError('The claim has ended.')
   }
 
   /** The handler has ended: none of its calls settles any more. */
-  endHandler(): void {
-    this.#end('handler')
+  close(): void {
+    this.#isOpen = false
+    this.#outstanding.clear()
   }
 
   /** The claim is over. */
   end(refusal?: Error): void {
-    if (this.#isEnded.body) return
+    this.#isOver = true
     this.#refusal = refusal
     if (refusal) {
       this.#abort?.abort(refusal)
-      for (const reject of [...this.#outstanding.handler, ...this.#outstanding.body]) reject(refusal)
+      for (const reject of this.#outstanding) reject(refusal)
     }
-    this.#end('handler')
-    this.#end('body')
-  }
-
-  #end(side: Side): void {
-    this.#isEnded[side] = true
-    this.#outstanding[side].clear()
-  }
-
-  get #isInFlight(): boolean {
-    return this.#outstanding.handler.size > 0 || this.#outstanding.body.size > 0
+    this.close()
   }
 
   #checkRest(): void {
-    if (this.#isInFlight) return
+    if (this.#outstanding.size > 0) return
     this.#clock.whenIdle(() => {
-      if (!this.#isEnded.handler && !this.#isInFlight) {
+      if (this.#isOpen && this.#outstanding.size === 0) {
         this.#onRest(Math.max(0, Math.min(...this.#waits.map((wait) => wait.wakeAt)) - this.#clock.monotonic()))
       }
     })

@@ -7,8 +7,8 @@ import type { Logger } from '../model/logger.ts'
 import { backoffMs } from '../model/retry.ts'
 import { isNonRetryable, reviveError, storeError, type StoredError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
-import type { Place } from './deliveries.ts'
-import type { Frame } from './frame.ts'
+import type { Deliveries, Place } from './deliveries.ts'
+import type { Failures } from './failures.ts'
 import type { Call } from './ledger.ts'
 import type { Caller, Scope } from './scope.ts'
 import { bounded, StepHandle } from './step-handle.ts'
@@ -25,17 +25,13 @@ export interface StepsOptions {
   readonly onLost: (error: LeaseLostError) => void
 }
 
-/** What a step does: a body, and the way its answer is kept: alone, or in the transaction it ran in. */
-export interface Deed {
-  readonly isTransaction: boolean
-  /** `make` runs the body and makes a memo of its answer; it may be called more than once. */
-  readonly perform: (step: StepHandle, make: Make) => Promise<StoredOutcome>
-}
-
-export type Make = (body: () => unknown) => Promise<NewMemo>
+/** Runs a body through `make`, any number of times, and gets its answer kept: alone, or in the transaction it ran in. */
+export type Perform = (step: StepHandle, make: (body: () => unknown) => Promise<NewMemo>) => Promise<StoredOutcome>
 
 /** What the step calls of a claim share. */
 export interface Surroundings extends StepsOptions {
+  readonly deliveries: Deliveries
+  readonly failures: Failures
   readonly underWay: UnderWay
   readonly claimBeganAt: number
 }
@@ -46,10 +42,9 @@ const longestWaitInMemoryMs = 10_000
 /** One call of a step that has no kept outcome: its tries, and what becomes of the last one. */
 export class StepCall {
   readonly #around: Surroundings
-  readonly #frame: Frame
   readonly #call: Call
   readonly #options: ResolvedStepOptions
-  readonly #deed: Deed
+  readonly #perform: Perform
   readonly #caller: Caller
   readonly #passed: Promise<unknown> | undefined
   #place: Place | undefined
@@ -58,24 +53,16 @@ export class StepCall {
   /** Whether the body or the journal is to blame for what is thrown: a body may throw another run's LeaseLostError. */
   #isInBody = false
 
-  constructor(
-    around: Surroundings,
-    frame: Frame,
-    call: Call,
-    options: ResolvedStepOptions,
-    deed: Deed,
-    caller: Caller,
-  ) {
+  constructor(around: Surroundings, call: Call, options: ResolvedStepOptions, perform: Perform, caller: Caller) {
     this.#around = around
-    this.#frame = frame
     this.#call = call
     this.#options = options
-    this.#deed = deed
+    this.#perform = perform
     this.#caller = caller
     this.#tries = call.pendingTry?.tries ?? 0
     this.#beganAt = around.clock.monotonic()
     // By this call the handler has gone past every failure it has met.
-    this.#passed = frame.failures.keepPassed()
+    this.#passed = around.failures.keepPassed()
     this.#passed?.catch(() => undefined)
   }
 
@@ -95,38 +82,36 @@ export class StepCall {
 
   /** One try. Answers how long to wait in memory before the next; undefined: there is none, or not in this claim. */
   async #try(): Promise<number | undefined> {
-    const { definition, underWay, onLost } = this.#around
+    const { clock, definition, onLost, runId, scope, underWay } = this.#around
     try {
-      await this.#passed
-      if (this.#frame.isEnded) return undefined
-      const stored = await underWay.during(() => this.#perform())
-      this.#taken.hand(() => handOut(stored, definition, this.#caller))
+      if (this.#passed) await this.#passed
+      if (!scope.isOpen) return undefined
+      this.#tries += 1
+      this.#isInBody = false
+      this.#beganAt = clock.monotonic()
+      const step = new StepHandle(this.#call.key, runId, this.#tries, scope, this.#options.timeoutMs)
+      underWay.begin()
+      try {
+        const stored = await this.#perform(step, (body) => this.#make(step, body))
+        this.#taken.hand(() => handOut(stored, definition, this.#caller))
+      } finally {
+        underWay.end()
+      }
     } catch (thrown) {
       if (!this.#isInBody && thrown instanceof LeaseLostError) onLost(thrown)
-      else if (!this.#isInBody && this.#frame.isEnded) return undefined
+      else if (!this.#isInBody && !scope.isOpen) return undefined
       else if (Directive.steerOf(thrown)) this.#taken.hand(() => this.#caller.reject(thrown))
       else return this.#afterFailure(thrown)
     }
     return undefined
   }
 
-  async #perform(): Promise<StoredOutcome> {
-    const { clock, runId, scope } = this.#around
-    this.#tries += 1
-    this.#isInBody = false
-    this.#beganAt = clock.monotonic()
-    const step = new StepHandle(this.#call.key, runId, this.#tries, scope, this.#options.timeoutMs)
-    const stored = await this.#deed.perform(step, (body) => this.#make(step, body))
-    this.#frame.remember({ key: this.#call.key, seq: this.#taken.seq }, stored)
-    return stored
-  }
-
   async #make(step: StepHandle, body: () => unknown): Promise<NewMemo> {
-    const { clock, log, scope } = this.#around
+    const { clock, log, scope, underWay } = this.#around
     const { key } = this.#call
-    scope.requireOpen(this.#frame.side)
+    scope.requireOpen()
     this.#isInBody = true
-    const answer = await bounded(step, clock, log, () => this.#frame.enter(key, this.#deed.isTransaction, body))
+    const answer = await bounded(step, clock, log, () => underWay.enter(key, body))
     if (Directive.steerOf(answer)) throw answer as Directive
     const { json, types } = encode(answer, `the answer of step "${key}"`)
     this.#isInBody = false
@@ -136,20 +121,19 @@ export class StepCall {
   }
 
   #afterFailure(thrown: unknown): number | undefined {
-    const { clock, definition } = this.#around
+    const { clock, definition, failures, scope } = this.#around
     const { retry, maxTries } = this.#options
     const nonRetryable = [...(retry?.nonRetryable ?? []), ...definition.retry.nonRetryable]
     const error = storeError(thrown, { nonRetryable })
-    if (retry && this.#tries < maxTries && !this.#frame.isEnded && !isNonRetryable(thrown, nonRetryable)) {
+    if (retry && this.#tries < maxTries && scope.isOpen && !isNonRetryable(thrown, nonRetryable)) {
       this.#withdraw()
       const retryMs = backoffMs(retry, this.#tries, () => clock.random())
-      // A body that is waited for cannot be suspended, nor what it calls.
-      if (retryMs <= longestWaitInMemoryMs || this.#frame.step !== undefined) return retryMs
+      if (retryMs <= longestWaitInMemoryMs) return retryMs
       const tried = { key: this.#call.key, tries: this.#tries, error }
       this.#caller.wait({ wakeAt: clock.monotonic() + retryMs, tried })
       return undefined
     }
-    const failure = this.#frame.failures.add(this.#memo('failure', JSON.stringify(error), null), error)
+    const failure = failures.add(this.#memo('failure', JSON.stringify(error), null), error)
     this.#taken.hand(() => {
       failure.isHanded = true
       this.#caller.reject(reviveError(error, definition.errors))
@@ -173,7 +157,7 @@ export class StepCall {
 
   /** The outcome's place in the order, taken when it is first made. */
   get #taken(): Place {
-    return (this.#place ??= this.#frame.deliveries.make())
+    return (this.#place ??= this.#around.deliveries.make())
   }
 
   #withdraw(): void {

@@ -3,10 +3,10 @@ import { ArgumentError } from '../model/errors.ts'
 import type { NewMemo } from '../model/journal.ts'
 import type { TriedStep } from '../model/outcome.ts'
 import type { Queryable, Step, StepOptions } from '../model/run.ts'
-import { Sequence } from './deliveries.ts'
-import { Frame } from './frame.ts'
+import { Deliveries } from './deliveries.ts'
+import { Failures } from './failures.ts'
 import { checkStepName, Ledger, type Call } from './ledger.ts'
-import { handOut, StepCall, type Deed, type StepsOptions, type Surroundings } from './step-call.ts'
+import { handOut, StepCall, type Perform, type StepsOptions, type Surroundings } from './step-call.ts'
 import { noStepOptions, readStepOptions, type ResolvedStepOptions } from './step-options.ts'
 import { UnderWay } from './under-way.ts'
 
@@ -15,14 +15,21 @@ export class Steps {
   readonly underWay: UnderWay = new UnderWay()
   readonly #around: Surroundings
   readonly #ledger: Ledger
-  readonly #handler: Frame
+  readonly #deliveries: Deliveries
+  readonly #failures: Failures
 
   constructor(options: StepsOptions) {
     const { journal, definition, clock, scope } = options
     this.#ledger = new Ledger(journal.memos, journal.tries, definition.maxSteps)
-    const sequence = new Sequence(this.#ledger.lastSeq)
-    this.#handler = new Frame({ journal, ledger: this.#ledger, sequence, clock, scope })
-    this.#around = { ...options, underWay: this.underWay, claimBeganAt: clock.monotonic() }
+    this.#deliveries = new Deliveries(clock, scope, this.#ledger.lastSeq)
+    this.#failures = new Failures(journal)
+    this.#around = {
+      ...options,
+      deliveries: this.#deliveries,
+      failures: this.#failures,
+      underWay: this.underWay,
+      claimBeganAt: clock.monotonic(),
+    }
   }
 
   get recalled(): number {
@@ -31,19 +38,16 @@ export class Steps {
 
   /** Failures the handler has met and that are not kept yet. */
   get passedFailures(): readonly NewMemo[] {
-    return this.#handler.failures.passed
+    return this.#failures.passed
   }
 
   get tried(): readonly TriedStep[] {
-    return this.#handler.failures.tried
+    return this.#failures.tried
   }
 
   step(name: string, fn: (step: Step) => unknown, options?: StepOptions): Promise<unknown> {
     const { journal } = this.#around
-    return this.#named(name, options, {
-      isTransaction: false,
-      perform: async (step, make) => journal.keep(await make(() => fn(step))),
-    })
+    return this.#named(name, options, async (step, make) => journal.keep(await make(() => fn(step))))
   }
 
   transaction(
@@ -52,57 +56,56 @@ export class Steps {
     options?: StepOptions,
   ): Promise<unknown> {
     const { journal } = this.#around
-    return this.#named(name, options, {
-      isTransaction: true,
-      perform: (step, make) => journal.transact((tx) => make(() => fn(tx, step))),
-    })
+    return this.#named(name, options, (step, make) => journal.transact((tx) => make(() => fn(tx, step))))
   }
 
   /** A value of our own making (now, random, uuid). Its name holds brackets, which no user's step name may. */
   value(name: string, make: () => unknown): Promise<unknown> {
     const { journal } = this.#around
-    const perform: Deed['perform'] = async (_, memo) => journal.keep(await memo(make))
-    return this.#call(name, noStepOptions, { isTransaction: false, perform })
+    return this.#call(name, noStepOptions, async (_, memo) => journal.keep(await memo(make)))
   }
 
-  #named(name: string, options: StepOptions | undefined, deed: Deed): Promise<unknown> {
+  #named(name: string, options: StepOptions | undefined, perform: Perform): Promise<unknown> {
     let read: ResolvedStepOptions
-    const { side, isInTransaction } = this.#handler.current()
     try {
       checkStepName(name)
       read = readStepOptions(options)
-      if (deed.isTransaction && isInTransaction) throw transactionInside(name)
     } catch (error) {
-      return this.#around.scope.call(side, String(name), (caller) => caller.reject(error))
+      return this.#around.scope.call(String(name), (caller) => caller.reject(error))
     }
-    return this.#call(name, read, deed)
+    return this.#call(name, read, perform)
   }
 
-  #call(name: string, options: ResolvedStepOptions, deed: Deed): Promise<unknown> {
+  #call(name: string, options: ResolvedStepOptions, perform: Perform): Promise<unknown> {
     const { scope, definition, log } = this.#around
-    const frame = this.#handler.current()
-    return scope.call(frame.side, name, (caller) => {
+    return scope.call(name, (caller) => {
       let call: Call
       try {
-        call = this.#ledger.open(frame.nextCall(name))
+        this.#refuseInside(name)
+        call = this.#ledger.open(name)
       } catch (error) {
         return caller.reject(error)
       }
       if (this.#ledger.isHalfFull) log.warn({ maxSteps: definition.maxSteps }, 'Half of maxSteps is used.')
       const { memo } = call
-      if (memo) return frame.deliveries.recall(memo.seq, () => handOut(memo, definition, caller))
-      const stepCall = new StepCall(this.#around, frame, call, options, deed, caller)
+      if (memo) return this.#deliveries.recall(memo.seq, () => handOut(memo, definition, caller))
+      const stepCall = new StepCall(this.#around, call, options, perform, caller)
       const body = (): void => void stepCall.run()
       // A body that has to wait for its turn still runs in its caller's async context.
-      frame.deliveries.start(body, () => AsyncResource.bind(body))
+      this.#deliveries.start(body, () => AsyncResource.bind(body))
     })
   }
-}
 
-function transactionInside(name: string): ArgumentError {
-  return new ArgumentError(`The transaction "${name}" was called for inside another one's body.`, {
-    field: 'name',
-    remedy:
-      'Use the tx that is there, or call it beside the other: two connections could wait for each other for ever.',
-  })
+  /**
+   * A replay does not run the body of a kept step, so what a body calls would be missed there. It is refused where it
+   * is seen: in the part of a body before its first await.
+   */
+  #refuseInside(name: string): void {
+    const { entered } = this.underWay
+    if (entered === undefined) return
+    throw new ArgumentError(`"${name}" was called on run inside the body of step "${entered}".`, {
+      field: 'name',
+      remedy: 'Call it in the handler, before or after that step.',
+    })
+  }
 }

@@ -1,20 +1,34 @@
 /** The bodies that are running, or whose answer is being kept. */
 export class UnderWay {
-  #count = 0
   readonly #waiting: (() => void)[] = []
+  #count = 0
+  #entered: string | undefined
 
   get count(): number {
     return this.#count
   }
 
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    this.#count += 1
+  /** The key of the step whose body is on the stack just now: it has not come to its first await. */
+  get entered(): string | undefined {
+    return this.#entered
+  }
+
+  enter<T>(key: string, body: () => T): T {
+    this.#entered = key
     try {
-      return await work()
+      return body()
     } finally {
-      this.#count -= 1
-      if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+      this.#entered = undefined
     }
+  }
+
+  begin(): void {
+    this.#count += 1
+  }
+
+  end(): void {
+    this.#count -= 1
+    if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
   /** Resolves when there is none. */

@@ -75,7 +75,7 @@ test('wrong usage ends with 2, whoever finds it, with one message on stderr and 
   expect([unknown.code, unknown.stdout]).toEqual([2, ''])
   expect(unknown.stderr).toMatch(/^error: unknown command 'strat'\n\(Did you mean start\?\)\n/)
   expect([bad.code, bad.stdout]).toEqual([2, ''])
-  expect(bad.stderr).toMatch(/^error: start of 'a': id got '7'\. Give a UUID.* \[ARGUMENT\]\n$/)
+  expect(bad.stderr).toMatch(/^error: start of 'a': id got a string\. Give a UUID.* \[ARGUMENT\]\n$/)
 })
 
 test('a command without a database ends with 2 and says how to give one', async () => {

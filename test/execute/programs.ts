@@ -24,6 +24,8 @@ interface Step {
   /** How many times its body fails before it gives an answer. */
   readonly failures: number
   readonly maxTries: number
+  /** Between its tries; the longer is spent suspended. */
+  readonly wait: 0 | '1h'
   readonly inside: Program | undefined
 }
 
@@ -33,6 +35,7 @@ const leaf: fc.Arbitrary<Step> = fc.record({
   turns: fc.nat(6),
   failures: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(1, 2, Infinity)),
   maxTries: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.constant(2)),
+  wait: fc.constantFrom(0 as const, '1h' as const),
   inside: fc.constant(undefined),
 })
 
@@ -49,7 +52,13 @@ export function programs({ isNesting = false }: ProgramKinds = {}): fc.Arbitrary
       leaf,
       fc.record({ kind: fc.constant('dawdle' as const), count: fc.nat(12) }),
       fc.record({
-        kind: fc.constantFrom('sequence' as const, 'sequence' as const, 'all' as const, 'settled' as const, 'race' as const),
+        kind: fc.constantFrom(
+          'sequence' as const,
+          'sequence' as const,
+          'all' as const,
+          'settled' as const,
+          'race' as const,
+        ),
         parts: tie('parts'),
       }),
       fc.record({ kind: fc.constant('catch' as const), part: tie('program'), instead: tie('program') }),
@@ -77,8 +86,10 @@ export interface Answer {
 /** A program as a workflow, with a record of what its handler saw in each claim. */
 export class Subject {
   readonly workflow: Workflow
-  /** One list a claim. */
+  /** By the handler itself, one list a claim. */
   readonly seen: Seen[][] = []
+  /** By bodies, which no replay has to repeat. */
+  readonly seenInBodies: Seen[] = []
   /** The keys of steps whose bodies began, one list a claim. */
   readonly bodies: string[][] = []
   readonly #counts = new Map<number, number>()
@@ -96,17 +107,17 @@ export class Subject {
       handler: async (_, run) => {
         this.seen.push([])
         this.bodies.push([])
-        return await this.#do(program, run, this.seen.length - 1)
+        return await this.#do(program, run, this.seen.length - 1, false)
       },
     })
   }
 
-  async #do(program: Program, run: Run, claim: number): Promise<unknown> {
-    const each = (part: Program): Promise<unknown> => this.#do(part, run, claim)
+  async #do(program: Program, run: Run, claim: number, isInBody: boolean): Promise<unknown> {
+    const each = (part: Program): Promise<unknown> => this.#do(part, run, claim, isInBody)
     switch (program.kind) {
       case 'step':
       case 'transaction':
-        return await this.#step(program, run, claim)
+        return await this.#step(program, run, claim, isInBody)
       case 'sequence': {
         const answers: unknown[] = []
         for (const part of program.parts) answers.push(await each(part))
@@ -128,27 +139,33 @@ export class Subject {
         each(program.part).catch(() => undefined)
         return undefined
       case 'dawdle':
-        for (let left = program.count; left > 0; left -= 1) await undefined
+        for (let left = program.count; left > 0; left -= 1) await Promise.resolve()
         return undefined
     }
   }
 
-  async #step(step: Step, run: Run, claim: number): Promise<unknown> {
+  async #step(step: Step, run: Run, claim: number, isInBody: boolean): Promise<unknown> {
     const site = this.#sites.get(step) ?? 0
     const body = async (handle: { readonly key: string }): Promise<Answer> => {
       if (this.#isDead()) return await new Promise(() => undefined)
       this.bodies[claim]?.push(handle.key)
       const count = (this.#counts.get(site) ?? 0) + 1
       this.#counts.set(site, count)
-      if (step.inside) await this.#do(step.inside, run, claim)
+      if (step.inside) await this.#do(step.inside, run, claim, true)
       for (let left = step.turns; left > 0; left -= 1) await turn()
       if (count <= step.failures) throw new Error(`site ${site} failed ${count}`)
       return { site, count }
     }
-    const retry = step.maxTries > 1 ? { retry: { initial: 0, maxTries: step.maxTries } } : {}
-    const see = (answer: Answer | string): void => void this.seen[claim]?.push({ site, answer })
+    // Within a body it would be spent in memory.
+    const initial = isInBody ? 0 : step.wait
+    const retry = step.maxTries > 1 ? { retry: { initial, maxTries: step.maxTries } } : {}
+    const seen = isInBody ? this.seenInBodies : this.seen[claim]
+    const see = (answer: Answer | string): void => void seen?.push({ site, answer })
     try {
-      const answer = step.kind === 'step' ? await run.step(step.name, body, retry) : await run.transaction(step.name, (_, handle) => body(handle), retry)
+      const answer =
+        step.kind === 'step'
+          ? await run.step(step.name, body, retry)
+          : await run.transaction(step.name, (_, handle) => body(handle), retry)
       see(answer)
       return answer
     } catch (error) {

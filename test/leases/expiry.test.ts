@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { defineWorkflow } from '../../src/index.ts'
 import { claimByHand, expire } from '../support/claim-by-hand.ts'
+import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
@@ -65,7 +66,7 @@ test('LEASE-04: a renewal that comes before the sweep keeps the claim, however l
   const swept = async (): Promise<unknown> => (await database.query('select holdfast.end_leases(500) as n')).rows
   await expire(database, id)
   // The sweep skips a row that is being renewed just now.
-  const session = await database.pool.connect()
+  const session = await connect(database)
   await session.query('begin')
   await session.query('select * from holdfast.renew_leases($1, $2)', [
     holder.workerId,
@@ -73,7 +74,6 @@ test('LEASE-04: a renewal that comes before the sweep keeps the claim, however l
   ])
   expect(await swept()).toEqual([{ n: 0 }])
   await session.query('commit')
-  session.release()
   expect(await swept()).toEqual([{ n: 0 }])
   expect(await client.get(id)).toMatchObject({ state: 'running', attempt: 1 })
 })

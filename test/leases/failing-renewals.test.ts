@@ -6,6 +6,7 @@ import type { Journal } from '../../src/model/journal.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { Leases } from '../../src/worker/leases.ts'
 import { Slots } from '../../src/worker/slots.ts'
+import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { fastTimings, openClient, signal, startWorker } from '../support/worker.ts'
@@ -125,14 +126,13 @@ test('LEASE-08: a worker that cannot reach the database for 0.8 s of a lease of 
   const atFirst = await leaseUntil()
   await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(atFirst))
 
-  const sessions = await database.pool.connect()
+  const session = await connect(database)
   await refuseConnections(() =>
-    sessions.query(
+    session.query(
       `select pg_terminate_backend(pid), pg_sleep(0.8) from pg_stat_activity
        where datname = current_database() and application_name = 'holdfast leases'`,
     ),
   )
-  sessions.release()
   const lastOfBefore = await leaseUntil()
   await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(lastOfBefore))
   go.give()

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { defineWorkflow } from '../../src/index.ts'
 import { claimByHand, outcomes, sweepLeases } from '../support/claim-by-hand.ts'
+import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
@@ -108,12 +109,11 @@ test('dead is written only after two free tests, 500 ms apart', async () => {
   expect(await bury()).toEqual({ dead: 0, suspected: 1 })
   expect(await bury()).toEqual({ dead: 0, suspected: 1 })
   // Its lock is held again in between: the count begins anew.
-  const session = await database.pool.connect()
+  const session = await connect(database)
   await session.query('select holdfast.hold_presence($1)', [id])
   await passSinceSuspicion(id, 500)
   expect(await bury()).toEqual({ dead: 0, suspected: 0 })
   await session.query('select pg_advisory_unlock_all()')
-  session.release()
 
   expect(await bury()).toEqual({ dead: 0, suspected: 1 })
   await passSinceSuspicion(id, 500)

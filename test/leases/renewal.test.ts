@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { defineWorkflow, type Workflow } from '../../src/index.ts'
 import { defaultTimings } from '../../src/worker/timings.ts'
+import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
@@ -109,7 +110,7 @@ test("LEASE-14: a row locked by somebody's slow transaction ends no other run's 
   await Promise.all([locked.entered, others.entered])
   await startWorker(database, { workflows })
 
-  const slow = await database.pool.connect()
+  const slow = await connect(database)
   await slow.query('begin')
   await slow.query('select from holdfast.runs where id = $1 for update', [started[0].id])
   await vi.waitFor(async () => {
@@ -121,7 +122,6 @@ test("LEASE-14: a row locked by somebody's slow transaction ends no other run's 
     expect(rows).toHaveLength(1)
   }, 10_000)
   await slow.query('rollback')
-  slow.release()
   locked.go()
   others.go()
   expect(await client.result(started[1])).toBe(1)

@@ -1,0 +1,147 @@
+import { exec } from 'node:child_process'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineWorkflow, type RunView } from '../../src/index.ts'
+import { useDatabase } from '../support/database.ts'
+import { newId } from '../support/runs.ts'
+import { openClient, startWorker } from '../support/worker.ts'
+import { bin, jsonOf, runCli } from './run-cli.ts'
+
+const database = useDatabase()
+
+const environment = { DATABASE_URL: database.connectionString }
+
+const echo = defineWorkflow({ name: 'echo', input: z.unknown(), handler: (input) => input })
+const failing = defineWorkflow({ name: 'failing', handler: (_, run) => run.fail('two\nlines \u001b[31m') })
+
+type RunJson = Omit<RunView, 'lastError'> & { readonly lastError?: string }
+
+/** What JSON alone would lose, and how it is shown. */
+const rich = {
+  big: 12345678901234567890n,
+  at: new Date('2030-01-02T03:04:05.678Z'),
+  map: new Map<string, unknown>([['a', 1n]]),
+  set: new Set(['x']),
+  not: NaN,
+  error: new TypeError('as it is'),
+  pattern: /a+/g,
+  bytes: Uint8Array.of(1, 2),
+  link: new URL('https://example.org/'),
+}
+
+const shown = {
+  big: '12345678901234567890n',
+  at: '2030-01-02T03:04:05.678Z',
+  map: { a: '1n' },
+  set: ['x'],
+  not: 'NaN',
+  error: 'TypeError: as it is',
+  pattern: '/a+/g',
+  bytes: [1, 2],
+  link: 'https://example.org/',
+}
+
+let done: string
+let failed: string
+
+beforeAll(async () => {
+  const client = openClient(database)
+  const worker = await startWorker(database, { workflows: [echo, failing] })
+  const started = await client.start(echo, rich, { key: 'rich', metadata: { by: 'test' } })
+  done = started.id
+  await client.result(started)
+  failed = (await client.start(failing)).id
+  await client.result(failed).catch(() => undefined)
+  await worker.stop()
+})
+
+test('get --json --payloads is JSON, whatever the run holds', async () => {
+  const run = await jsonOf<RunJson>(['get', done, '--payloads'], environment)
+  expect(run).toMatchObject({
+    id: done,
+    workflow: 'echo',
+    key: 'rich',
+    state: 'done',
+    attempt: 1,
+    maxAttempts: 10,
+    metadata: { by: 'test' },
+    input: shown,
+    output: shown,
+  })
+  const view = await openClient(database).get(done)
+  expect(new Date(run.createdAt)).toEqual(view?.createdAt)
+  expect(new Date(run.endedAt as Date)).toEqual(view?.endedAt)
+  const discreet = await jsonOf<RunJson>(['get', done], environment)
+  expect(discreet).not.toHaveProperty('input')
+  expect(discreet).not.toHaveProperty('output')
+})
+
+test('get shows one field a line, and lets no text of the run reach the terminal as it is', async () => {
+  const { code, stdout } = await runCli(['get', done, '--payloads'], environment)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^state {8}done$/m)
+  expect(stdout).toMatch(/^createdAt {4}\d{4}-\d\d-\d\dT[\d:.]+Z$/m)
+  expect(stdout).toContain(`output       ${JSON.stringify(shown)}\n`)
+
+  const ofFailed = await runCli(['get', failed], environment)
+  expect(ofFailed.stdout).toMatch(/^failure {6}rejected$/m)
+  expect(ofFailed.stdout).toMatch(/^reason {7}two\\u000alines \\u001b\[31m$/m)
+})
+
+test('get, cancel and retry of a run that is not there end with 1', async () => {
+  const results = ['get', 'cancel', 'retry'].map((command) => runCli([command, newId()], environment))
+  for (const { code, stdout, stderr } of await Promise.all(results)) {
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^error: There is no run .* \[NOT_FOUND\]\n$/)
+  }
+})
+
+test('cancel ends a run and keeps the reason, and retry brings it back', async () => {
+  const { id } = await openClient(database).start(echo, 1)
+  const reason = `not "now"; $1 -- \\`
+  const cancelled = await jsonOf<RunJson>(['cancel', id, '--reason', reason], environment)
+  expect(cancelled).toMatchObject({ id, state: 'cancelled', reason })
+  const { code, stdout } = await runCli(['retry', id], environment)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^state {8}waiting$/m)
+  const again = await runCli(['retry', id], environment)
+  expect(again.code).toBe(1)
+  expect(again.stderr).toContain('[INVALID_STATE]')
+})
+
+test('list shows one run a line, newest first, and picks by workflow and state', async () => {
+  const all = await jsonOf<RunJson[]>(['list'], environment)
+  expect(all.map(({ id }) => id)).toEqual(
+    all
+      .map(({ id }) => id)
+      .toSorted()
+      .toReversed(),
+  )
+  const [ofState, ofWorkflow, ofNone, limited] = await Promise.all([
+    runCli(['list', '--state', 'failed'], environment),
+    jsonOf<RunJson[]>(['list', '--workflow', 'echo', '--payloads', '--state', 'done'], environment),
+    runCli(['list', '--workflow', "echo' or '1'='1"], environment),
+    runCli(['list', '--limit', '1'], environment),
+  ])
+  expect(ofState.stdout).toMatch(
+    new RegExp(`^${failed} +failing +failed +1/10 +\\S+Z +- +rejected: two\\\\u000alines \\\\u001b\\[31m\\n$`),
+  )
+  expect(ofWorkflow).toMatchObject([{ id: done, input: shown }])
+  expect(ofNone).toMatchObject({ code: 0, stdout: '', stderr: 'No run fits.\n' })
+  expect(limited.stdout.split('\n')).toHaveLength(2)
+})
+
+test.each([
+  ['of much', 'list --limit 1000 --payloads --json | head -c 1', '[ 0\n'],
+  ['of little', '--help | true', ' 0\n'],
+  ['of what is wrong', 'strat 2>&1 | true', ' 2\n'],
+])('a reader that has enough is no error: %s', async (_, pipeline, says) => {
+  const client = openClient(database)
+  await Promise.all(Array.from({ length: 200 }, () => client.start(echo, 'x'.repeat(1_000))))
+  const { stdout, stderr } = await promisify(exec)(
+    `'${process.execPath}' '${bin}' ${pipeline}; echo " \${PIPESTATUS[0]}"`,
+    { shell: 'bash', env: { ...process.env, ...environment } },
+  )
+  expect({ stdout, stderr }).toEqual({ stdout: says, stderr: '' })
+})
