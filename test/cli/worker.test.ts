@@ -15,7 +15,7 @@ const environment = { DATABASE_URL: database.connectionString }
 let folder: string
 
 /** TypeScript as people write it, with what must be taken out before it runs. */
-const code = `
+const workflows = `
 import { connect } from 'node:net'
 import { defineWorkflow, type Workflow } from '${new URL('../../dist/index.js', import.meta.url).href}'
 
@@ -42,7 +42,7 @@ export default [brief, long] satisfies readonly Workflow[]
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'))
-  await writeFile(join(folder, 'workflows.ts'), code)
+  await writeFile(join(folder, 'workflows.ts'), workflows)
   await writeFile(join(folder, 'broken.ts'), `throw new Error('it does not run')`)
 })
 

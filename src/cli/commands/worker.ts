@@ -32,6 +32,8 @@ export function addWorker(program: Command): void {
       })
       await worker.start()
       await worker.done
+      // What a handler that never settled still holds open must not hold the process.
+      process.exit(0)
     })
 }
 
