@@ -15,8 +15,9 @@ export function ensureInstalled() {
     .digest('hex')
   if (readStamp() === stamp) return
   console.log('Installing dependencies (npm ci)')
-  // Under NODE_ENV=production npm would leave out what the tests and the examples need.
-  const args = ['ci', '--no-audit', '--no-fund', '--include=dev', '--include=optional']
+  // Under NODE_ENV=production npm would leave out what the tests and the examples need. No dependency needs its install
+  // script: the one there is makes links that the launcher of the embedded server makes itself.
+  const args = ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--include=dev', '--include=optional']
   const npm = process.env.npm_execpath
   const { status, error } = npm
     ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: 'inherit' })

@@ -21,8 +21,9 @@ const stages = [
   { name: 'lint', command: [programs.oxlint, '--type-aware'] },
   { name: 'layers', command: [programs.depcruise, 'src', '--config', '.dependency-cruiser.cjs'] },
   { name: 'house rules', command: ['scripts/checks.mjs'] },
+  { name: 'tests of the house rules', command: ['--test', 'scripts/checks/'] },
   { name: 'types', command: [programs.tsc, '--noEmit'] },
-  { name: 'build', command: [programs.tsc, '-p', 'tsconfig.build.json'] },
+  { name: 'build', command: ['scripts/build.mjs'] },
   {
     name: 'tests',
     command: [programs.vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],

@@ -1,35 +1,44 @@
 import { expect, test } from 'vitest'
-import { defineWorkflow, type Client, type Run, type RunRef } from '../../src/index.ts'
+import { defineWorkflow, type Client, type Run, type RunRef, type Workflow } from '../../src/index.ts'
+import type { WorkerCore } from '../../src/worker/worker.ts'
 import { loseWorker, quickTimings } from '../attempts/record.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 
-/** How a first claim ends after its steps were kept, and what a test does to bring the run back. */
+interface Scene {
+  readonly client: Client
+  readonly worker: WorkerCore
+  readonly workflow: Workflow<undefined>
+  readonly run: RunRef
+}
+
+/** How a first claim ends after its steps were kept, what the test does then, and which attempt the next claim is of. */
 interface Way {
   readonly end: (run: Run) => unknown
-  readonly bringBack?: (client: Client, run: RunRef) => Promise<unknown>
+  readonly then?: (scene: Scene) => Promise<unknown>
   readonly attempt: number
 }
 
+const never = (): Promise<never> => new Promise(() => undefined)
+
 const ways: Readonly<Record<string, Way>> = {
-  'a throw': { end: (run) => Promise.reject(new Error(`${run.id} broke`)), attempt: 2 },
+  'a throw': { end: () => Promise.reject(new Error('broken')), attempt: 2 },
   'run.retry': { end: (run) => run.retry(0), attempt: 2 },
   'run.snooze': { end: (run) => run.snooze(0), attempt: 1 },
-  'a lost claim': {
-    end: () => new Promise(() => undefined),
-    bringBack: (_, run) => loseWorker(database, run),
-    attempt: 2,
-  },
-  'a stopped worker': {
-    end: () => new Promise(() => undefined),
-    bringBack: () => Promise.resolve(),
+  'a lost claim': { end: never, then: ({ run }) => loseWorker(database, run), attempt: 2 },
+  'the stop of its worker': {
+    end: never,
+    then: async ({ worker, workflow }) => {
+      await worker.stop({ grace: 0 })
+      await startWorker(database, { workflows: [workflow], timings: quickTimings })
+    },
     attempt: 1,
   },
   'client.retry of a failed run': {
     end: (run) => run.fail('for good'),
-    bringBack: async (client, run) => {
+    then: async ({ client, run }) => {
       await expect(client.result(run)).rejects.toMatchObject({ failure: 'rejected' })
       await client.retry(run)
     },
@@ -65,11 +74,7 @@ test.each(Object.entries(ways))('STEP-01: what was kept is not run again after %
   const worker = await startWorker(database, { workflows: [workflow], timings: quickTimings })
   const run = await client.start(workflow)
   await reachedEnd.promise
-  if (name === 'a stopped worker') {
-    await worker.stop({ grace: 0 })
-    await startWorker(database, { workflows: [workflow], timings: quickTimings })
-  }
-  await way.bringBack?.(client, run)
+  await way.then?.({ client, worker, workflow, run })
   expect(await client.result(run)).toBe(way.attempt)
   expect(begun).toEqual(['step', 'transaction', 'twin', 'twin'])
   expect(seen).toHaveLength(2)
@@ -98,7 +103,7 @@ test('STEP-01: the answers of a long chain of claims are each made once', async 
 })
 
 test('STEP-09: each memo names its attempt and claim, and each claim tells what it ran and how much it recalled', async () => {
-  const inLast = signal()
+  const inThird = signal()
   let claims = 0
   const fail = (why: string) => (): never => {
     throw new Error(why)
@@ -116,8 +121,8 @@ test('STEP-09: each memo names its attempt and claim, and each claim tells what 
       if (claims === 2) throw new Error('again')
       await run.uuid()
       if (claims === 3) {
-        inLast.give()
-        await new Promise(() => undefined)
+        inThird.give()
+        await never()
       }
       await run.step('third', () => 3)
       await run.step('passed at the end', fail('passed at the end')).catch(() => undefined)
@@ -127,7 +132,7 @@ test('STEP-09: each memo names its attempt and claim, and each claim tells what 
   const client = openClient(database)
   await startWorker(database, { workflows: [workflow], timings: quickTimings })
   const run = await client.start(workflow)
-  await inLast.promise
+  await inThird.promise
   await loseWorker(database, run)
   expect(await client.result(run)).toBe('done')
 
