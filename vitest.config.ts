@@ -9,6 +9,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What a test waits for comes when it comes: on a busy machine that is later.
+    expect: { poll: { timeout: 15_000, interval: 20 } },
     reporters: ['default'],
   },
 })

@@ -13,6 +13,8 @@ export interface ResolvedStepOptions {
 
 const maxArgsBytes = 64 * 1024
 const defaultMaxTries = 3
+/** What a step's row can count. */
+const mostTries = 32_767
 const known: readonly (keyof StepOptions)[] = ['args', 'retry', 'timeout']
 
 export const noStepOptions: ResolvedStepOptions = {
@@ -34,10 +36,10 @@ export function readStepOptions(given: StepOptions | undefined): ResolvedStepOpt
   }
   const { args, retry, timeout } = given
   const { maxTries = defaultMaxTries, ...policy } = retry ?? {}
-  if (!Number.isSafeInteger(maxTries) || maxTries < 1) {
-    throw new ArgumentError('A step is tried a whole number of times, at least once.', {
+  if (!Number.isSafeInteger(maxTries) || maxTries < 1 || maxTries > mostTries) {
+    throw new ArgumentError(`A step is tried a whole number of times, from 1 to ${mostTries}.`, {
       field: 'retry.maxTries',
-      remedy: 'Give 1 or more.',
+      remedy: 'To try for longer, wait longer between two tries.',
     })
   }
   return {

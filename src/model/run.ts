@@ -24,7 +24,7 @@ export interface StepOptions {
 }
 
 export interface StepRetry extends RetryPolicy {
-  /** Default 3. */
+  /** Default 3, at most 32767. */
   maxTries?: number | undefined
 }
 

@@ -14,6 +14,7 @@ export interface Held {
 export class Slots {
   readonly #held = new Map<string, Held>()
   readonly #whenFree = new Map<string, (() => void)[]>()
+  #onEmpty: () => void = () => undefined
 
   get size(): number {
     return this.#held.size
@@ -29,6 +30,7 @@ export class Slots {
 
   free(runId: string): void {
     this.#held.delete(runId)
+    if (this.#held.size === 0) this.#onEmpty()
     const waiting = this.#whenFree.get(runId)
     if (!waiting) return
     this.#whenFree.delete(runId)
@@ -41,6 +43,11 @@ export class Slots {
     return new Promise((resolve) => {
       this.#whenFree.set(runId, [...(this.#whenFree.get(runId) ?? []), resolve])
     })
+  }
+
+  /** Resolves when no claim is held. */
+  async whenEmpty(): Promise<void> {
+    if (this.#held.size > 0) await new Promise<void>((resolve) => void (this.#onEmpty = resolve))
   }
 
   all(): readonly Held[] {

@@ -71,7 +71,6 @@ export class WorkerCore {
   #stopping: Promise<void> | undefined
   #isHurried = false
   #hurry: () => void = () => undefined
-  #onEmpty: () => void = () => undefined
   #onDone: () => void = () => undefined
 
   constructor(options: WorkerCoreOptions) {
@@ -189,11 +188,10 @@ export class WorkerCore {
 
   /** Resolves when no claim is held, after `ms`, or when hurried. */
   async #empty(ms: number): Promise<void> {
-    if (this.#slots.size === 0) return
     const enough = new AbortController()
-    this.#onEmpty = () => enough.abort()
     this.#hurry = () => enough.abort()
-    await this.#options.clock.sleep(ms, enough.signal)
+    await Promise.race([this.#slots.whenEmpty(), this.#options.clock.sleep(ms, enough.signal)])
+    enough.abort()
   }
 
   #hear(message: string): void {
@@ -227,7 +225,6 @@ export class WorkerCore {
       log.error({ error }, 'The claim could not be settled; the run is taken over when its lease ends.')
     } finally {
       this.#slots.free(claim.id)
-      if (this.#slots.size === 0) this.#onEmpty()
     }
   }
 

@@ -28,12 +28,13 @@ test.each(odd)(
       input: z.unknown(),
       handler: async (input, run) => {
         const answer = await run.step('echo', () => input, { args: value })
+        const plain = await run.step('plain', () => ({ [sign]: `text ${sign}` }))
         run.progress(answer)
         if (++claims === 1) {
           begun.give()
           await new Promise(() => undefined)
         }
-        return { input, answer }
+        return { input, answer, plain }
       },
     })
     const client = openClient(database)
@@ -41,7 +42,11 @@ test.each(odd)(
     const run = await client.start(echo, value)
     await begun.promise
     await loseWorker(database, run)
-    expect(await client.result(run)).toEqual({ input: value, answer: value })
+    expect(await client.result(run)).toEqual({
+      input: value,
+      answer: value,
+      plain: { [sign]: `text ${sign}` },
+    })
     expect(await client.get(run)).toMatchObject({ input: value, progress: value })
     expect(claims).toBe(2)
   },

@@ -103,6 +103,36 @@ test('STEP-06: tries are counted for each step by itself, however many steps of 
   expect(rows.map(({ tries }) => tries)).toEqual(Array.from({ length: most }, () => 3))
 })
 
+test('a policy that cannot be followed is refused with its option named, before the body runs', async () => {
+  const policies: readonly (readonly [string, StepRetry])[] = [
+    ['retry.maxTries', { maxTries: 0 }],
+    ['retry.maxTries', { maxTries: 1.5 }],
+    ['retry.maxTries', { maxTries: 1e6 }],
+    ['retry.factor', { factor: 0 }],
+    ['retry.jitter', { jitter: 2 }],
+    ['retry.max', { initial: '1m', max: '1s' }],
+    ['retry.times', { times: 3 } as StepRetry],
+  ]
+  let bodies = 0
+  const refusing = defineWorkflow({
+    name: 'refusing',
+    maxAttempts: 1,
+    handler: async (_, run) => {
+      const fields: unknown[] = []
+      for (const [, retry] of policies) {
+        await run
+          .step('look', () => bodies++, { retry })
+          .catch((error: { field?: unknown }) => fields.push(error.field))
+      }
+      return fields
+    },
+  })
+  const client = openClient(database)
+  await startWorker(database, { workflows: [refusing], timings: quickTimings })
+  expect(await client.result(await client.start(refusing))).toEqual(policies.map(([field]) => field))
+  expect(bodies).toBe(0)
+})
+
 test('a step waits for its next try in memory up to 10 s', async () => {
   const clock = new HandClock()
   const failed = signal()

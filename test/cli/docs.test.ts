@@ -41,7 +41,8 @@ test.each(commands.map((command) => ({ name: command.name(), command })))(
       helped.map((flags) => flags.replace('-h, ', '')).toSorted(),
     )
     for (const option of command.options) {
-      const [, inherent] = /\(default: (.+)\)$/.exec(option.description) ?? []
+      const [, described] = /\(default: (.+)\)$/.exec(option.description) ?? []
+      const inherent = typeof option.defaultValue === 'string' ? option.defaultValue : described
       if (inherent) expect((own.get(option.flags) ?? shared.get(option.flags))?.replaceAll('`', '')).toBe(inherent)
       if (option.mandatory) expect(own.get(option.flags)).toBe('required')
     }

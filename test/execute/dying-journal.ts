@@ -1,4 +1,6 @@
-import type { Journal } from '../../src/model/journal.ts'
+import type { Encoded } from '../../src/model/codec.ts'
+import type { Journal, NewMemo, StoredOutcome } from '../../src/model/journal.ts'
+import type { Queryable } from '../../src/model/run.ts'
 
 /** When a process dies: as the memo of that number in its claim, from 1, becomes durable; just before, or just after. */
 export interface Death {
@@ -7,7 +9,7 @@ export interface Death {
 }
 
 export interface DyingJournal extends Journal {
-  readonly isDead: boolean
+  isDead(): boolean
   /** Resolves with undefined when the process has died. */
   readonly died: Promise<undefined>
 }
@@ -16,50 +18,74 @@ class Died extends Error {}
 
 /** The journal of a process that dies: from then on nothing reaches the journal, and no answer comes back. */
 export function dying(journal: Journal, death: Death | undefined): DyingJournal {
-  let kept = 0
-  let isDead = false
-  let onDeath: () => void = () => undefined
-  const died = new Promise<undefined>((resolve) => void (onDeath = () => resolve(undefined)))
-  const die = (): void => {
-    isDead = true
-    onDeath()
+  return new Dying(journal, death)
+}
+
+class Dying implements DyingJournal {
+  readonly memos: Journal['memos']
+  readonly tries: Journal['tries']
+  readonly died: Promise<undefined>
+  readonly #journal: Journal
+  readonly #death: Death | undefined
+  #count = 0
+  #isDead = false
+  #onDeath: () => void = () => undefined
+
+  constructor(journal: Journal, death: Death | undefined) {
+    this.memos = journal.memos
+    this.tries = journal.tries
+    this.#journal = journal
+    this.#death = death
+    this.died = new Promise((resolve) => void (this.#onDeath = () => resolve(undefined)))
   }
-  const isDue = (when: Death['when'], memo: number): boolean => memo === death?.memo && when === death.when
-  const unlessDead = async <T>(work: (memo: number) => Promise<T>): Promise<T> => {
-    if (isDead) return await never()
-    const memo = (kept += 1)
+
+  isDead(): boolean {
+    return this.#isDead
+  }
+
+  progress(value: Encoded): void {
+    this.#journal.progress(value)
+  }
+
+  keep(memo: NewMemo): Promise<StoredOutcome> {
+    return this.#unlessDead(async (number) => {
+      if (this.#isDue('before', number)) throw new Died()
+      return await this.#journal.keep(memo)
+    })
+  }
+
+  transact(body: (tx: Queryable) => Promise<NewMemo>): Promise<StoredOutcome> {
+    return this.#unlessDead((number) =>
+      this.#journal.transact(async (tx) => {
+        // The sessions of a process that dies are rolled back, however far their bodies are.
+        const memo = await Promise.race([body(tx), this.died])
+        if (memo === undefined || this.#isDue('before', number)) throw new Died()
+        return memo
+      }),
+    )
+  }
+
+  async #unlessDead<T>(work: (number: number) => Promise<T>): Promise<T> {
+    if (this.isDead()) return await never()
+    const number = (this.#count += 1)
     try {
-      const answer = await work(memo)
-      if (isDue('after', memo)) die()
-      return isDead ? await never() : answer
+      const answer = await work(number)
+      if (this.#isDue('after', number)) this.#die()
+      return this.isDead() ? await never() : answer
     } catch (error) {
-      if (error instanceof Died) die()
-      if (isDead) return await never()
+      if (error instanceof Died) this.#die()
+      if (this.isDead()) return await never()
       throw error
     }
   }
-  return {
-    memos: journal.memos,
-    tries: journal.tries,
-    died,
-    get isDead() {
-      return isDead
-    },
-    progress: (value) => journal.progress(value),
-    keep: (memo) =>
-      unlessDead(async (number) => {
-        if (isDue('before', number)) throw new Died()
-        return await journal.keep(memo)
-      }),
-    transact: (body) =>
-      unlessDead((number) =>
-        journal.transact(async (tx) => {
-          // The sessions of a process that dies are rolled back, however far their bodies are.
-          const memo = await Promise.race([body(tx), died])
-          if (memo === undefined || isDue('before', number)) throw new Died()
-          return memo
-        }),
-      ),
+
+  #isDue(when: Death['when'], number: number): boolean {
+    return number === this.#death?.memo && when === this.#death.when
+  }
+
+  #die(): void {
+    this.#isDead = true
+    this.#onDeath()
   }
 }
 

@@ -6,7 +6,8 @@ import type { Journal, Memo, NewMemo, PendingTry, StoredOutcome } from '../../sr
 import type { Ending } from '../../src/model/outcome.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { dying, type Death, type DyingJournal } from './dying-journal.ts'
-import { isFinal, type ClaimOptions, type PlayedRun } from './play.ts'
+import { isFinal, type ClaimOptions, type PlayedRun } from './played-run.ts'
+import { turn } from './turn.ts'
 
 /** A run whose history is in memory: the journal's second implementation beside Postgres, with the same fence. */
 
@@ -76,7 +77,7 @@ export class MemoryRun implements PlayedRun {
     }
     const execution = new Execution({ definition, claim, journal, clock, log })
     const ending = execution.run().then((end) => {
-      if (!journal.isDead && token === this.#token) this.#settle(end)
+      if (!journal.isDead() && token === this.#token) this.#settle(end)
       return end
     })
     return { execution, journal, ending }
@@ -122,9 +123,4 @@ export class MemoryRun implements PlayedRun {
       retryMs === undefined ? [] : [{ key, tries: count, waitMs: 0 }],
     )
   }
-}
-
-/** One turn of the event loop. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
 }

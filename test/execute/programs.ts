@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { defineWorkflow, type Run, type Workflow } from '../../src/index.ts'
-import { turn } from './memory-run.ts'
+import { turn } from './turn.ts'
 
 /**
  * Random handlers: trees of steps in sequence, in parallel, in races, some failing, some in a catch, some awaited by
@@ -26,7 +26,6 @@ interface Step {
   readonly maxTries: number
   /** Between its tries; the longer is spent suspended. */
   readonly wait: 0 | '1h'
-  readonly inside: Program | undefined
 }
 
 const leaf: fc.Arbitrary<Step> = fc.record({
@@ -36,40 +35,28 @@ const leaf: fc.Arbitrary<Step> = fc.record({
   failures: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(1, 2, Infinity)),
   maxTries: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.constant(2)),
   wait: fc.constantFrom(0 as const, '1h' as const),
-  inside: fc.constant(undefined),
 })
 
-export interface ProgramKinds {
-  /** Steps whose bodies make calls on run themselves. */
-  readonly isNesting?: boolean
-}
-
-export function programs({ isNesting = false }: ProgramKinds = {}): fc.Arbitrary<Program> {
-  const { program } = fc.letrec<{ program: Program; parts: Program[] }>((tie) => ({
-    parts: fc.array(tie('program'), { minLength: 1, maxLength: 4 }),
-    program: fc.oneof(
-      { maxDepth: 3, withCrossShrink: true },
-      leaf,
-      fc.record({ kind: fc.constant('dawdle' as const), count: fc.nat(12) }),
-      fc.record({
-        kind: fc.constantFrom(
-          'sequence' as const,
-          'sequence' as const,
-          'all' as const,
-          'settled' as const,
-          'race' as const,
-        ),
-        parts: tie('parts'),
-      }),
-      fc.record({ kind: fc.constant('catch' as const), part: tie('program'), instead: tie('program') }),
-      fc.record({ kind: fc.constant('floating' as const), part: tie('program') }),
-      ...(isNesting
-        ? [fc.tuple(leaf, tie('program')).map(([step, inside]): Program => ({ ...step, kind: 'step', inside }))]
-        : []),
-    ),
-  }))
-  return program
-}
+export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; parts: Program[] }>((tie) => ({
+  parts: fc.array(tie('program'), { minLength: 1, maxLength: 4 }),
+  program: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    leaf,
+    fc.record({ kind: fc.constant('dawdle' as const), count: fc.nat(12) }),
+    fc.record({
+      kind: fc.constantFrom(
+        'sequence' as const,
+        'sequence' as const,
+        'all' as const,
+        'settled' as const,
+        'race' as const,
+      ),
+      parts: tie('parts'),
+    }),
+    fc.record({ kind: fc.constant('catch' as const), part: tie('program'), instead: tie('program') }),
+    fc.record({ kind: fc.constant('floating' as const), part: tie('program') }),
+  ),
+})).program
 
 /** What a site was given by its call, in the order in which the handler saw it. */
 export interface Seen {
@@ -86,20 +73,18 @@ export interface Answer {
 /** A program as a workflow, with a record of what its handler saw in each claim. */
 export class Subject {
   readonly workflow: Workflow
-  /** By the handler itself, one list a claim. */
+  /** One list a claim. */
   readonly seen: Seen[][] = []
-  /** By bodies, which no replay has to repeat. */
-  readonly seenInBodies: Seen[] = []
   /** The keys of steps whose bodies began, one list a claim. */
   readonly bodies: string[][] = []
   readonly #counts = new Map<number, number>()
   readonly #sites = new Map<Program, number>()
-  readonly #within = new Map<number, readonly number[]>()
+  #count = 0
   readonly #isDead: () => boolean
 
   constructor(program: Program, isDead: () => boolean) {
     this.#isDead = isDead
-    this.#number(program)
+    const sited = this.#site(program)
     this.workflow = defineWorkflow({
       name: 'program',
       maxAttempts: 5,
@@ -107,17 +92,17 @@ export class Subject {
       handler: async (_, run) => {
         this.seen.push([])
         this.bodies.push([])
-        return await this.#do(program, run, this.seen.length - 1, false)
+        return await this.#do(sited, run, this.seen.length - 1)
       },
     })
   }
 
-  async #do(program: Program, run: Run, claim: number, isInBody: boolean): Promise<unknown> {
-    const each = (part: Program): Promise<unknown> => this.#do(part, run, claim, isInBody)
+  async #do(program: Program, run: Run, claim: number): Promise<unknown> {
+    const each = (part: Program): Promise<unknown> => this.#do(part, run, claim)
     switch (program.kind) {
       case 'step':
       case 'transaction':
-        return await this.#step(program, run, claim, isInBody)
+        return await this.#step(program, run, claim)
       case 'sequence': {
         const answers: unknown[] = []
         for (const part of program.parts) answers.push(await each(part))
@@ -144,23 +129,19 @@ export class Subject {
     }
   }
 
-  async #step(step: Step, run: Run, claim: number, isInBody: boolean): Promise<unknown> {
+  async #step(step: Step, run: Run, claim: number): Promise<unknown> {
     const site = this.#sites.get(step) ?? 0
     const body = async (handle: { readonly key: string }): Promise<Answer> => {
       if (this.#isDead()) return await new Promise(() => undefined)
       this.bodies[claim]?.push(handle.key)
       const count = (this.#counts.get(site) ?? 0) + 1
       this.#counts.set(site, count)
-      if (step.inside) await this.#do(step.inside, run, claim, true)
       for (let left = step.turns; left > 0; left -= 1) await turn()
       if (count <= step.failures) throw new Error(`site ${site} failed ${count}`)
       return { site, count }
     }
-    // Within a body it would be spent in memory.
-    const initial = isInBody ? 0 : step.wait
-    const retry = step.maxTries > 1 ? { retry: { initial, maxTries: step.maxTries } } : {}
-    const seen = isInBody ? this.seenInBodies : this.seen[claim]
-    const see = (answer: Answer | string): void => void seen?.push({ site, answer })
+    const retry = step.maxTries > 1 ? { retry: { initial: step.wait, maxTries: step.maxTries } } : {}
+    const see = (answer: Answer | string): void => void this.seen[claim]?.push({ site, answer })
     try {
       const answer =
         step.kind === 'step'
@@ -174,37 +155,34 @@ export class Subject {
     }
   }
 
-  /** Whether the answer was made by the site that got it, or the error by it or inside it. */
+  /** Whether the answer, or the error, was made by the site that got it. */
   isOwn({ site, answer }: Seen): boolean {
-    if (typeof answer !== 'string') return answer.site === site
-    return (this.#within.get(site) ?? []).some((each) => answer.startsWith(`site ${each} failed`))
+    return typeof answer === 'string' ? answer.startsWith(`site ${site} failed`) : answer.site === site
   }
 
-  /** Numbers the sites, and notes for each which lie within it. */
-  #number(program: Program): number[] {
-    const site = this.#sites.size + 1
-    this.#sites.set(program, site)
-    const within = partsOf(program).flatMap((part) => this.#number(part))
-    this.#within.set(site, [site, ...within])
-    return [site, ...within]
+  /** A copy in which every part is an object of its own, and numbered: what is generated may have one in two places. */
+  #site(program: Program): Program {
+    const site = (this.#count += 1)
+    const copy = copyOf(program, (part) => this.#site(part))
+    this.#sites.set(copy, site)
+    return copy
   }
 }
 
-function partsOf(program: Program): readonly Program[] {
+function copyOf(program: Program, copy: (part: Program) => Program): Program {
   switch (program.kind) {
     case 'step':
     case 'transaction':
-      return program.inside ? [program.inside] : []
+    case 'dawdle':
+      return { ...program }
     case 'sequence':
     case 'all':
     case 'settled':
     case 'race':
-      return program.parts
+      return { ...program, parts: program.parts.map(copy) }
     case 'catch':
-      return [program.part, program.instead]
+      return { ...program, part: copy(program.part), instead: copy(program.instead) }
     case 'floating':
-      return [program.part]
-    case 'dawdle':
-      return []
+      return { ...program, part: copy(program.part) }
   }
 }

@@ -26,17 +26,13 @@ test(
   'STEP-04: whatever a handler is made of and wherever it dies, each call gets its own answer',
   { timeout },
   async () => {
-    await fc.assert(fc.asyncProperty(programs(), latencies, dieAroundEachMemo), { numRuns })
+    await fc.assert(fc.asyncProperty(programs, latencies, dieAroundEachMemo), { numRuns })
   },
 )
 
-test('STEP-04: so it does when steps are called for inside the bodies of others', { timeout }, async () => {
-  await fc.assert(fc.asyncProperty(programs({ isNesting: true }), latencies, dieAroundEachMemo), { numRuns })
-})
-
 test('STEP-04: and when it dies again and again', { timeout }, async () => {
   await fc.assert(
-    fc.asyncProperty(programs({ isNesting: true }), latencies, deaths, async (program, turnsToKeep, each) => {
+    fc.asyncProperty(programs, latencies, deaths, async (program, turnsToKeep, each) => {
       await play(program, new MemoryRun({ turnsToKeep }), each)
     }),
     { numRuns: numRuns * 5 },

@@ -45,7 +45,7 @@ test('LEASE-02: a handler during which the server crashes twice runs once, in th
     await cluster.stop('immediate')
     await cluster.start()
     // Both are back: they hold their locks and have said so under the server's new life.
-    await vi.waitFor(async () => expect(await presentWorkers()).toBe(2), 15_000)
+    await vi.waitFor(async () => expect(await presentWorkers()).toBe(2), 10_000)
   }
   holder.order('go')
   expect(await client.result(started)).toBe(1)

@@ -53,7 +53,7 @@ test('LEASE-04: on the last attempt the run fails with lease_expired, although n
     expect((await claimByHand(database, id)).claim.attempt).toBe(attempt)
     await expire(database, id)
     const state = attempt === 1 ? 'waiting' : 'failed'
-    await vi.waitFor(async () => expect(await client.get(id)).toMatchObject({ state, attempt }), 5_000)
+    await vi.waitFor(async () => expect(await client.get(id)).toMatchObject({ state, attempt }), 10_000)
   }
   await expect(client.result(id)).rejects.toMatchObject({ failure: 'lease_expired' })
   expect(await client.get(id)).toMatchObject({ reason: 'The worker that ran it stopped renewing its lease.' })

@@ -92,16 +92,13 @@ test('a claim whose renewals all fail is stopped before its lease ends, and not 
   }
 })
 
-/** Nobody can connect to the database while this lasts; sessions that are there go on. */
-async function refuseConnections<T>(work: () => Promise<T>): Promise<T> {
+/** A session that can say whether others may connect to the database; those that are there go on either way. */
+async function openGate(): Promise<{ set: (isOpen: boolean) => Promise<unknown>; close: () => Promise<void> }> {
   const admin = new pg.Client({ connectionString: inject('testServer').connectionString })
   await admin.connect()
-  try {
-    await admin.query(`alter database ${database.name} allow_connections false`)
-    return await work()
-  } finally {
-    await admin.query(`alter database ${database.name} allow_connections true`)
-    await admin.end()
+  return {
+    set: (isOpen) => admin.query(`alter database ${database.name} allow_connections ${isOpen}`),
+    close: () => admin.end(),
   }
 }
 
@@ -122,20 +119,21 @@ test('LEASE-08: a worker that cannot reach the database for 0.8 s of a lease of 
   const client = openClient(database)
   const started = await client.start(workflow)
   await entered.promise
+  const [session, gate] = [await connect(database), await openGate()]
   const leaseUntil = async (): Promise<unknown> => (await client.get(started))?.leaseUntil
   const atFirst = await leaseUntil()
-  await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(atFirst))
+  await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(atFirst), 10_000)
 
-  const session = await connect(database)
-  await refuseConnections(() =>
-    session.query(
-      `select pg_terminate_backend(pid), pg_sleep(0.8) from pg_stat_activity
-       where datname = current_database() and application_name = 'holdfast leases'`,
-    ),
+  await gate.set(false)
+  await session.query(
+    `select pg_terminate_backend(pid), pg_sleep(0.8) from pg_stat_activity
+     where datname = current_database() and application_name = 'holdfast leases'`,
   )
+  await gate.set(true)
   const lastOfBefore = await leaseUntil()
-  await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(lastOfBefore))
+  await vi.waitFor(async () => expect(await leaseUntil()).not.toEqual(lastOfBefore), 10_000)
   go.give()
   expect(await client.result(started)).toBe(false)
   expect(attempts).toEqual([1])
+  await gate.close()
 })

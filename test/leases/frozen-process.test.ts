@@ -67,7 +67,7 @@ test('LEASE-10: a process frozen until it was taken for dead works again once it
   frozen.freeze()
   // Two of its leases have gone by without a renewal.
   await database.query(`update holdfast.workers set seen_at = now() - 2 * lease where id = $1`, [workerId])
-  await vi.waitFor(async () => expect(await isDead()).toBe(true), 5_000)
+  await vi.waitFor(async () => expect(await isDead()).toBe(true), 10_000)
   frozen.thaw()
 
   const started = await client.start(staysBriefly)

@@ -54,7 +54,7 @@ test('LEASE-09: a killed process has its runs claimed by another within 2 s, alt
       [pools.map((pool) => pool.id)],
     )
     expect(locked).toEqual([])
-  })
+  }, 10_000)
   const { rows: lost } = await database.query(
     `select outcome, attempt, worker_id from holdfast.claims where run_id = any($1)`,
     [runs.map((run) => run.id)],

@@ -61,7 +61,7 @@ test("LEASE-01: a running run's ticket that falls into another worker's hands ch
     [started.id],
   )
   // The other worker has looked at the run, and its ticket is used up.
-  await vi.waitFor(async () => expect(await ticketsOf(started.id)).toEqual([]), 5_000)
+  await vi.waitFor(async () => expect(await ticketsOf(started.id)).toEqual([]), 10_000)
   go.give()
 
   expect(await openClient(database).result(started)).toBe(1)

@@ -83,7 +83,7 @@ test.each(['holdfast leases', 'holdfast listen'])(
     await passSinceSuspicion(holderId, 500)
     await terminate(holderId, [session])
     expect(await bury()).toEqual({ dead: 0, suspected: 0 })
-    await vi.waitFor(async () => expect(await workerRow(holderId)).toEqual(alive), 5_000)
+    await vi.waitFor(async () => expect(await workerRow(holderId)).toEqual(alive), 10_000)
     expect(await finish()).toBe(1)
   },
 )
@@ -92,7 +92,7 @@ test('a worker both of whose sessions are ended takes its locks again before a s
   const { holderId, finish } = await holdRun('ended both')
   await terminate(holderId, ['holdfast leases', 'holdfast listen'])
   expect(await bury()).toMatchObject({ dead: 0 })
-  await vi.waitFor(async () => expect((await workerRow(holderId))?.locks).toBe(2), 5_000)
+  await vi.waitFor(async () => expect((await workerRow(holderId))?.locks).toBe(2), 10_000)
   await passSinceSuspicion(holderId, 500)
   expect(await bury()).toEqual({ dead: 0, suspected: 0 })
   expect(await workerRow(holderId)).toEqual(alive)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { defineWorkflow } from '../../src/index.ts'
+import { claimByHand, memo, outcomes } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
@@ -84,4 +85,26 @@ test('STEP-01: a step that is still running when a race is decided without it is
   slow.give()
   expect(await client.result(started)).toEqual([2, 3, 'slow'])
   expect(bodies).toEqual(['slow', 'quick', 'next'])
+})
+
+test('STEP-02: of two writes of one step at once one is kept, and both get it', async () => {
+  const client = openClient(database)
+  const workflow = defineWorkflow({ name: 'written twice', handler: () => undefined })
+  for (let round = 0; round < 20; round += 1) {
+    const { id } = await client.start(workflow)
+    const first = await claimByHand(database, id)
+    // The same claim, on connections of its own.
+    const second = await claimByHand(database, id, { workerId: first.workerId, isRepeated: true })
+    const answers = await Promise.all([
+      first.journal.keep(memo('step', '"first"', 1)),
+      second.journal.keep(memo('step', '"second"', 2)),
+    ])
+    const { rows } = await database.query<{ value: string }>(
+      'select value::text from holdfast.steps where run_id = $1',
+      [id],
+    )
+    expect(rows).toHaveLength(1)
+    expect(answers.map(({ value }) => value)).toEqual([rows[0]?.value, rows[0]?.value])
+    await first.settle(outcomes.done)
+  }
 })

@@ -72,15 +72,15 @@ test('LEASE-02: by default a lease lasts 30 s and is renewed every 15 s, so that
   expect(lease?.length).toBe('00:00:30')
 
   for (let renewals = 0; renewals < 4; renewals += 1) {
-    await vi.waitFor(() => expect(clock.pending).toContain(15_000))
+    await vi.waitFor(() => expect(clock.pending).toContain(15_000), 10_000)
     await clock.advance(14_999)
     expect(await leaseOf(started.id)).toEqual(lease)
     await clock.advance(1)
-    await vi.waitFor(async () => expect((await leaseOf(started.id))?.until).not.toBe(lease?.until))
+    await vi.waitFor(async () => expect((await leaseOf(started.id))?.until).not.toBe(lease?.until), 10_000)
     lease = await leaseOf(started.id)
     expect(lease?.length).toBe('00:00:30')
   }
-  await vi.waitFor(() => expect(clock.pending).toContain(15_000))
+  await vi.waitFor(() => expect(clock.pending).toContain(15_000), 10_000)
   await clock.advance(10_000)
   go()
   expect(await client.result(started)).toBe(1)
@@ -150,7 +150,7 @@ test('LEASE-14: a transaction longer than several leases does not end its own', 
   const started = await client.start(workflow)
   await entered.promise
   await startWorker(database, { workflows: [workflow] })
-  await renewedFor(started.id, '3 s')
+  await renewedFor(started.id, '2 s')
   go.give()
   await client.result(started)
   expect(attempts).toEqual([1])
@@ -171,7 +171,7 @@ test('LEASE-14: a lock on its row that is shorter than its lease costs a run nei
   await vi.waitFor(async () => {
     const { rows } = await database.query(`select from pg_stat_activity where wait_event = 'PgSleep'`)
     expect(rows).toHaveLength(1)
-  })
+  }, 10_000)
   go()
   await during
   expect(await client.result(started)).toBe(1)

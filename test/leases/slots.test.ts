@@ -59,7 +59,7 @@ test.each([
         [workflow.name],
       )
       expect(rows).toEqual([])
-    })
+    }, 10_000)
     const { rows } = await database.query<{ running: number }>(
       `select count(*)::int as running from holdfast.runs where workflow = $1 and state = 'running'`,
       [workflow.name],

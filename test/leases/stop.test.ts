@@ -26,7 +26,7 @@ test('OPS-02: a stop lets running claims finish, begins no other, and gives back
   const client = openClient(database)
   const started = await Promise.all(Array.from({ length: 12 }, () => client.start(workflow)))
   const worker = await startWorker(database, { workflows: [workflow], concurrency: 2, graceMs: 60_000 })
-  await vi.waitFor(() => expect(entered).toHaveLength(2))
+  await vi.waitFor(() => expect(entered).toHaveLength(2), 10_000)
   const stopped = worker.stop()
   go.give()
   await stopped
@@ -154,7 +154,7 @@ test('TRY-10: no shutdown counts, however many follow each other', async () => {
   const started = await client.start(workflow)
   for (let deploy = 1; deploy <= 6; deploy += 1) {
     const worker = await startWorker(database, { workflows: [workflow] })
-    await vi.waitFor(() => expect(entered).toHaveLength(deploy), 5_000)
+    await vi.waitFor(() => expect(entered).toHaveLength(deploy), 10_000)
     await worker.stop({ grace: 0 })
   }
   expect(entered).toEqual([1, 1, 1, 1, 1, 1])

@@ -62,8 +62,10 @@ const faults: Readonly<Record<string, Handler>> = {
   'throws outside a promise': fault,
   // oxlint-disable-next-line unicorn/no-thenable -- somebody's thenable
   'returns a thenable that throws': () => ({ then: fault }),
-  'leaves a step behind that fails': (run) => {
+  'leaves a step behind that fails': async (run) => {
     void run.step('alone', fault)
+    await run.now()
+    await run.now()
     return fault()
   },
   'leaves a step behind that fails later': (run) => {

@@ -17,7 +17,7 @@ interface Scene {
 /** How a first claim ends after its steps were kept, what the test does then, and which attempt the next claim is of. */
 interface Way {
   readonly end: (run: Run) => unknown
-  readonly then?: (scene: Scene) => Promise<unknown>
+  readonly next?: (scene: Scene) => Promise<unknown>
   readonly attempt: number
 }
 
@@ -27,10 +27,10 @@ const ways: Readonly<Record<string, Way>> = {
   'a throw': { end: () => Promise.reject(new Error('broken')), attempt: 2 },
   'run.retry': { end: (run) => run.retry(0), attempt: 2 },
   'run.snooze': { end: (run) => run.snooze(0), attempt: 1 },
-  'a lost claim': { end: never, then: ({ run }) => loseWorker(database, run), attempt: 2 },
+  'a lost claim': { end: never, next: ({ run }) => loseWorker(database, run), attempt: 2 },
   'the stop of its worker': {
     end: never,
-    then: async ({ worker, workflow }) => {
+    next: async ({ worker, workflow }) => {
       await worker.stop({ grace: 0 })
       await startWorker(database, { workflows: [workflow], timings: quickTimings })
     },
@@ -38,7 +38,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'client.retry of a failed run': {
     end: (run) => run.fail('for good'),
-    then: async ({ client, run }) => {
+    next: async ({ client, run }) => {
       await expect(client.result(run)).rejects.toMatchObject({ failure: 'rejected' })
       await client.retry(run)
     },
@@ -74,7 +74,7 @@ test.each(Object.entries(ways))('STEP-01: what was kept is not run again after %
   const worker = await startWorker(database, { workflows: [workflow], timings: quickTimings })
   const run = await client.start(workflow)
   await reachedEnd.promise
-  await way.then?.({ client, worker, workflow, run })
+  await way.next?.({ client, worker, workflow, run })
   expect(await client.result(run)).toBe(way.attempt)
   expect(begun).toEqual(['step', 'transaction', 'twin', 'twin'])
   expect(seen).toHaveLength(2)

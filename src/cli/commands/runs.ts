@@ -37,7 +37,7 @@ export function addRunCommands(program: Command): void {
     .addOption(new Option('--state <state>', 'only in this state').choices(states))
     .option('--limit <count>', 'at most so many (default: 50)', readCount)
     .option('--json', 'print a JSON array')
-    .option('--payloads', 'show input and output too')
+    .option('--payloads', 'show input and output too, with --json')
     .action((flags: ListFlags) =>
       withClient(flags, async (client) => {
         const { workflow, state, limit } = flags

@@ -1,0 +1,4 @@
+/** One turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}

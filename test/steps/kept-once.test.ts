@@ -1,0 +1,87 @@
+import { beforeAll, expect, test } from 'vitest'
+import type { RunRef, Workflow } from '../../src/index.ts'
+import { useDatabase } from '../support/database.ts'
+import { forkWorker } from '../support/fork-worker.ts'
+import { giveOrder, listen } from '../support/tell.ts'
+import { openClient, signal, startWorker } from '../support/worker.ts'
+import { bodiesTable, failing, retrying, snoozing, staying, throwing } from './counted.ts'
+
+const database = useDatabase()
+const { connectionString } = database
+const module = new URL('counted.ts', import.meta.url)
+
+beforeAll(async () => void (await database.query(bodiesTable)))
+
+const answersOf = (last: number): string[] => [
+  'one of attempt 1',
+  'two of attempt 1',
+  'two#2 of attempt 1',
+  `three of attempt ${last}`,
+]
+
+/** Each step's body has run once. */
+async function expectOnce(run: RunRef): Promise<void> {
+  const { rows } = await database.query(
+    'select key, count(*)::int from bodies where run_id = $1 group by key order by key',
+    [run.id],
+  )
+  expect(rows).toEqual(['one', 'three', 'two', 'two#2'].map((key) => ({ key, count: 1 })))
+}
+
+const goingOn: [string, Workflow, number][] = [
+  ['a throw', throwing, 2],
+  ['run.retry', retrying, 2],
+  ['run.snooze', snoozing, 1],
+]
+
+test.each(goingOn)('STEP-01: a kept step is not run again after %s', async (_, workflow, attempt) => {
+  const client = openClient(database)
+  await startWorker(database, { workflows: [workflow] })
+  const run = await client.start(workflow, { connectionString })
+  expect(await client.result(run)).toEqual(answersOf(attempt))
+  await expectOnce(run)
+})
+
+test('STEP-01: a kept step is not run again by client.retry, after a failure or a cancel', async () => {
+  const client = openClient(database)
+  await startWorker(database, { workflows: [failing, staying] })
+  const failed = await client.start(failing, { connectionString })
+  await expect(client.result(failed)).rejects.toMatchObject({ failure: 'rejected' })
+  await client.retry(failed)
+  expect(await client.result(failed)).toEqual(answersOf(1))
+  await expectOnce(failed)
+
+  const kept = signal()
+  listen(({ word }) => {
+    if (word === 'kept') kept.give()
+  })
+  const cancelled = await client.start(staying, { connectionString })
+  await kept.promise
+  await client.cancel(cancelled)
+  giveOrder(`go on ${cancelled.id}`)
+  await client.retry(cancelled)
+  expect(await client.result(cancelled)).toEqual(answersOf(1))
+  await expectOnce(cancelled)
+})
+
+test('STEP-01: a kept step is not run again after its worker stopped, or was killed, by a new process', async () => {
+  const client = openClient(database)
+  const stopped = await startWorker(database, { workflows: [staying] })
+  const kept = signal()
+  listen(({ word }) => {
+    if (word === 'kept') kept.give()
+  })
+  const run = await client.start(staying, { connectionString })
+  await kept.promise
+  await stopped.stop({ grace: 0 })
+
+  const killed = await forkWorker(database, { module })
+  await killed.hear('kept', run.id)
+  await killed.kill()
+
+  const last = await forkWorker(database, { module })
+  last.order(`go on ${run.id}`)
+  // The stop was not counted; the kill was.
+  expect(await client.result(run)).toEqual(answersOf(2))
+  await expectOnce(run)
+})
