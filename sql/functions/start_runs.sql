@@ -92,8 +92,10 @@ begin
     select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1
   ) k on true
   join lateral (
-    select r.id, r.state, r.workflow, r.input, r.input_types from holdfast.runs r where r.id in (i.id, k.run_id)
-    order by r.id = i.id desc limit 1
+    select coalesce((select r.id from holdfast.runs r where r.id = i.id limit 1), k.run_id) as id
+  ) named on true
+  join lateral (
+    select r.id, r.state, r.workflow, r.input, r.input_types from holdfast.runs r where r.id = named.id limit 1
   ) r on true;
 end
 $$;

@@ -100,7 +100,9 @@ test.each([
 ] as const)('STEP-05: a commit that is cut %s leaves rows and answer once', async (where, committed) => {
   const proxy = await CuttingProxy.open(database)
   try {
+    const bodies: number[] = []
     const workflow = writing(where, (_, body) => {
+      bodies.push(body)
       // As the protocol ends a text, so that no other statement with the word in it is meant.
       if (body === 1) proxy.cutAt('commit\0', where)
     })
@@ -109,6 +111,8 @@ test.each([
     const { id } = await client.start(workflow)
     expect(await client.result(id)).toBe(committed)
     expect(proxy.left).toBe(0)
+    // A body that ran again after its commit would meet its own rows.
+    expect(bodies).toHaveLength(committed)
     expect(await client.get(id)).toMatchObject({ attempt: 1 })
     expect(await leftBy(id)).toEqual({ bodies: [committed], answers: [committed] })
     await worker.stop()

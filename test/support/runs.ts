@@ -15,6 +15,7 @@ export interface StartItemOverrides {
   readonly priority?: number
   readonly delay_ms?: number
   readonly input?: string
+  readonly dedupe_ms?: number
 }
 
 /** An item for start_runs, as a client makes it. */
@@ -25,8 +26,8 @@ export function startItem(overrides: StartItemOverrides = {}): StartItemOverride
     priority: 0,
     max_attempts: 10,
     input: 'null',
+    dedupe_ms: 86_400_000,
     ...overrides,
-    ...{ dedupe_ms: 86_400_000 },
   }
 }
 

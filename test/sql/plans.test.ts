@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { connect, type Connection } from '../support/connections.ts'
+import { useDatabase } from '../support/database.ts'
+import { memo, newWorker, pgArray, startItem } from '../support/runs.ts'
+
+const database = useDatabase()
+const worker = newWorker()
+const batch = 32
+/** Of a row that a call is about, no more than a few versions and look-ups are read. */
+const mostReads = batch * 8
+
+interface Reads {
+  readonly seq_scan: number
+  readonly idx_tup_fetch: number
+}
+
+/** What a call reads of the runs: the counters of its session, which may still hold those of calls before, compared. */
+async function readsOf(session: Connection, work: () => Promise<unknown>): Promise<Reads> {
+  await session.query('begin')
+  const before = await counters(session)
+  await work()
+  const after = await counters(session)
+  await session.query('commit')
+  return {
+    seq_scan: after.seq_scan - before.seq_scan,
+    idx_tup_fetch: after.idx_tup_fetch - before.idx_tup_fetch,
+  }
+}
+
+async function counters(session: Connection): Promise<Reads> {
+  const [reads] = await session.query(
+    `select seq_scan::int, idx_tup_fetch::int from pg_stat_xact_user_tables where relname = 'runs'`,
+  )
+  return reads as unknown as Reads
+}
+
+/** Takes a batch of runs through their lives and reports what each call read. */
+async function live(session: Connection): Promise<Record<string, Reads>> {
+  const items = Array.from({ length: batch }, () => startItem())
+  const ids = items.map((item) => item.id)
+  const array = pgArray(ids)
+  const leases = ids.map((id) => ({ id, token: 1, lease_ms: 60_000 }))
+  const done = ids.map((id) => ({ id, token: 1, outcome: 'done', output: '1' }))
+  return {
+    start: await readsOf(session, () => session.call('start_runs', items)),
+    claim: await readsOf(session, () => session.call('claim_runs', worker, array, leases, false)),
+    keep: await readsOf(session, () =>
+      session.call(
+        'keep_steps',
+        array,
+        ids.map((id) => memo(id, 1)),
+      ),
+    ),
+    renew: await readsOf(session, () => session.call('renew_leases', worker, leases)),
+    settle: await readsOf(session, () => session.call('settle_runs', worker, array, done)),
+  }
+}
+
+/** Runs that have ended, waited for a worker, and not begun: what a query must not wade through. */
+async function grow(session: Connection, count: number): Promise<void> {
+  await session.query(
+    `insert into holdfast.runs (id, workflow, state, priority, max_attempts, created_at, due_at, token, ended_at)
+     select gen_random_uuid(), 'sample', case when n % 2 = 0 then 'done' else 'waiting' end, 0, 10, now(), now(), 2,
+       case when n % 2 = 0 then now() end
+     from generate_series(1, $1::int) n`,
+    [count],
+  )
+}
+
+function expectFewReads(reads: Record<string, Reads>): void {
+  for (const [call, { seq_scan: scans, idx_tup_fetch: fetched }] of Object.entries(reads)) {
+    expect({ call, scans }).toEqual({ call, scans: 0 })
+    expect(fetched, call).toBeLessThanOrEqual(mostReads)
+  }
+}
+
+test('plans made on empty tables read only their own rows once the tables have grown', async () => {
+  const session = await connect(database)
+  // Six times, since Postgres settles on a cached plan after five.
+  for (let round = 0; round < 6; round += 1) await live(session)
+  await grow(session, 20_000)
+  expectFewReads(await live(session))
+})
+
+test('plans made while statistics say that nothing runs read only their own rows', async () => {
+  const session = await connect(database)
+  await grow(session, 5_000)
+  await session.query('analyze holdfast.runs')
+  for (let round = 0; round < 6; round += 1) expectFewReads(await live(session))
+})

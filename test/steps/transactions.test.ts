@@ -1,0 +1,257 @@
+import { beforeAll, expect, test } from 'vitest'
+import { defineWorkflow, LeaseLostError, type Queryable, type Run, type RunRef } from '../../src/index.ts'
+import { expire, sweepLeases } from '../support/claim-by-hand.ts'
+import { useDatabase } from '../support/database.ts'
+import { forkWorker } from '../support/fork-worker.ts'
+import { openClient, signal, startWorker } from '../support/worker.ts'
+import { rowsOf, rowsTable, slowlyInserting } from './inserting.ts'
+
+/** The rows of a run.transaction and its memo commit together, once. */
+
+const database = useDatabase()
+const module = new URL('inserting.ts', import.meta.url)
+
+beforeAll(async () => {
+  await database.query(rowsTable)
+  await database.query('create table parents (id int primary key)')
+  await database.query(
+    'create table children (parent_id int not null references parents deferrable initially deferred)',
+  )
+})
+
+const retry = { initial: 0 } as const
+
+async function insert(tx: Queryable, run: Run, label: string): Promise<void> {
+  await tx.query('insert into rows values ($1, $2)', [run.id, label])
+}
+
+async function memosOf({ id }: RunRef): Promise<string[]> {
+  const { rows } = await database.query<{ key: string }>(
+    `select key from holdfast.steps where run_id = $1 and kind = 'answer' order by key`,
+    [id],
+  )
+  return rows.map((row) => row.key)
+}
+
+test('STEP-05: rows and memo are there together, once, when the handler throws after them', async () => {
+  let bodies = 0
+  const workflow = defineWorkflow({
+    name: 'throws after it',
+    retry,
+    handler: async (_, run) => {
+      const answer = await run.transaction('insert', async (tx) => {
+        bodies += 1
+        await insert(tx, run, 'one')
+        const { rows } = await tx.query('select count(*)::int as count from rows where run_id = $1', [run.id])
+        return rows[0] as unknown
+      })
+      if (run.attempt < 3) throw new Error('after it')
+      return answer
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  expect(await client.result(run)).toEqual({ count: 1 })
+  expect(bodies).toBe(1)
+  expect(await rowsOf(database, run.id)).toEqual(['one'])
+})
+
+test('STEP-05: neither rows nor memo are there when the body throws', async () => {
+  const workflow = defineWorkflow({
+    name: 'throws in it',
+    retry,
+    handler: async (_, run) => {
+      const isFirst = run.attempt === 1
+      if (!isFirst) expect([await rowsOf(database, run.id), await memosOf(run)]).toEqual([[], []])
+      await run.transaction('insert', async (tx) => {
+        await insert(tx, run, `attempt ${run.attempt}`)
+        if (isFirst) throw new Error('in it')
+      })
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  await client.result(run)
+  expect(await rowsOf(database, run.id)).toEqual(['attempt 2'])
+})
+
+test('STEP-05: a process killed between body and commit leaves nothing, and the next one commits once', async () => {
+  const client = openClient(database)
+  const killed = await forkWorker(database, { module })
+  const run = await client.start(slowlyInserting)
+  await killed.hear('inserted', run.id)
+  await killed.kill()
+  expect([await rowsOf(database, run.id), await memosOf(run)]).toEqual([[], []])
+
+  const next = await forkWorker(database, { module })
+  await next.hear('inserted', run.id)
+  next.order(`commit ${run.id}`)
+  expect(await client.result(run)).toBe('inserted by attempt 2')
+  expect(await rowsOf(database, run.id)).toEqual(['attempt 2'])
+})
+
+test('STEP-05: a body whose run was taken over meanwhile is refused and undone', async () => {
+  const [inBody, goOn] = [signal(), signal()]
+  let refusal: unknown
+  const workflow = defineWorkflow({
+    name: 'taken over',
+    lease: '1.5s',
+    handler: async (_, run) => {
+      try {
+        return await run.transaction('insert', async (tx) => {
+          await insert(tx, run, `attempt ${run.attempt}`)
+          if (run.attempt > 1) return run.attempt
+          inBody.give()
+          await goOn.promise
+          return run.attempt
+        })
+      } catch (error) {
+        refusal = error
+        throw error
+      }
+    },
+  })
+  const client = openClient(database)
+  await startWorker(database, { workflows: [workflow] })
+  const run = await client.start(workflow)
+  await inBody.promise
+  await expire(database, run.id)
+  await sweepLeases(database)
+  expect(await client.result(run)).toBe(2)
+  goOn.give()
+  await expect.poll(() => refusal).toBeInstanceOf(LeaseLostError)
+  await expect
+    .poll(
+      async () => (await database.query(`select from pg_stat_activity where state like 'idle in transaction%'`)).rows,
+    )
+    .toEqual([])
+  expect(await rowsOf(database, run.id)).toEqual(['attempt 2'])
+})
+
+test('STEP-05: a constraint that refuses the commit is the failure of the step, with nothing kept', async () => {
+  const errors: unknown[] = []
+  const workflow = defineWorkflow({
+    name: 'refused at commit',
+    maxAttempts: 1,
+    handler: async (_, run) => {
+      await run
+        .transaction('insert', async (tx) => {
+          await insert(tx, run, 'one')
+          await tx.query('insert into children values (17)')
+        })
+        .catch((error: unknown) => errors.push(error))
+      return await run.transaction('insert', async (tx) => {
+        await insert(tx, run, 'two')
+        return 'went on'
+      })
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  expect(await client.result(run)).toBe('went on')
+  expect(errors).toMatchObject([{ code: '23503' }])
+  expect(await rowsOf(database, run.id)).toEqual(['two'])
+  expect(await memosOf(run)).toEqual(['insert#2'])
+})
+
+test('STEP-05: a body that goes on after a failed query fails by that, and commits nothing', async () => {
+  const workflow = defineWorkflow({
+    name: 'goes on in an aborted transaction',
+    maxAttempts: 1,
+    handler: (_, run) =>
+      run.transaction('insert', async (tx) => {
+        await insert(tx, run, 'one')
+        await tx.query('select 1 / 0').catch(() => undefined)
+        return 'all is well'
+      }),
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  await expect(client.result(run)).rejects.toMatchObject({ cause: { code: '22012' } })
+  expect([await rowsOf(database, run.id), await memosOf(run)]).toEqual([[], []])
+})
+
+test('STEP-05: a query that nobody awaited and that fails undoes the whole, and ends no process', async () => {
+  const workflow = defineWorkflow({
+    name: 'does not await',
+    maxAttempts: 1,
+    handler: (_, run) =>
+      run.transaction('insert', async (tx) => {
+        await insert(tx, run, 'one')
+        void tx.query('select 1 / 0')
+        return 'too early'
+      }),
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  await expect(client.result(run)).rejects.toMatchObject({ cause: { code: '22012' } })
+  expect(await rowsOf(database, run.id)).toEqual([])
+})
+
+test('STEP-05: a query after the body has ended is refused', async () => {
+  const kept: Queryable[] = []
+  const late = signal<unknown>()
+  const workflow = defineWorkflow({
+    name: 'queries too late',
+    handler: async (_, run) => {
+      await run.transaction('insert', async (tx) => {
+        kept.push(tx)
+        await insert(tx, run, 'one')
+      })
+      late.give(
+        await kept[0]?.query('insert into rows values ($1, $2)', [run.id, 'late']).catch((error: unknown) => error),
+      )
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  await client.result(run)
+  expect(await late.promise).toMatchObject({ code: 'CLOSED' })
+  expect(await rowsOf(database, run.id)).toEqual(['one'])
+})
+
+test.each(['commit', 'COMMIT;', ' rollback', 'begin', 'end', 'abort', 'start transaction', 'rollback and chain'])(
+  'STEP-05: a body that says %j is refused, since rows would commit without their memo',
+  async (statement) => {
+    const workflow = defineWorkflow({
+      name: 'ends it itself',
+      maxAttempts: 1,
+      handler: (_, run) =>
+        run.transaction('insert', async (tx) => {
+          await insert(tx, run, 'one')
+          await tx.query(statement)
+        }),
+    })
+    await startWorker(database, { workflows: [workflow] })
+    const client = openClient(database)
+    const run = await client.start(workflow)
+    await expect(client.result(run)).rejects.toMatchObject({ cause: { code: 'ARGUMENT', field: 'tx' } })
+    expect([await rowsOf(database, run.id), await memosOf(run)]).toEqual([[], []])
+  },
+)
+
+test("STEP-05: savepoints are the body's own", async () => {
+  const workflow = defineWorkflow({
+    name: 'savepoints',
+    handler: (_, run) =>
+      run.transaction('insert', async (tx) => {
+        await insert(tx, run, 'one')
+        await tx.query('savepoint here')
+        await insert(tx, run, 'two')
+        await tx.query('select 1 / 0').catch(() => undefined)
+        await tx.query('rollback to savepoint here')
+        await insert(tx, run, 'three')
+      }),
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  await client.result(run)
+  expect(await rowsOf(database, run.id)).toEqual(['one', 'three'])
+})
