@@ -2,17 +2,10 @@
 import { createProgram } from './program.ts'
 import { exitWith } from './exit.ts'
 
-const isClosedPipe = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE'
-
-// A reader that has enough (`workflow list | head`) is no error.
-process.stdout.on('error', (error) => {
-  if (!isClosedPipe(error)) throw error
-  process.exit(0)
-})
-
-// Nor is one that no longer wants to know: a worker goes on, and a command ends as it would have.
-process.stderr.on('error', (error) => {
-  if (!isClosedPipe(error)) throw error
+// A reader that has enough (`workflow list | head`) is no error; a disk that is full is one.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  exitWith(error)
 })
 
 createProgram()

@@ -50,27 +50,19 @@ const longestLastStepsMs = 10_000
 export class Execution {
   readonly #options: ExecutionOptions
   readonly #scope: Scope
-  readonly #steps: Steps
   readonly #ending: Promise<Ending>
   readonly #directives = new Set<Directive>()
+  /** Made by the first call on `run`: many handlers make none. */
+  #madeSteps: Steps | undefined
   /** What the handler answered, while steps of its are still under way. */
   #answered: Outcome | undefined
   #resolve: (ending: Ending) => void = () => undefined
 
   constructor(options: ExecutionOptions) {
-    const { clock, log, definition, claim, journal } = options
+    const { clock, log } = options
     this.#options = options
     this.#ending = new Promise((resolve) => void (this.#resolve = resolve))
     this.#scope = new Scope(clock, log, (wakeMs) => this.#end({ kind: 'suspended', wakeMs }))
-    this.#steps = new Steps({
-      definition,
-      runId: claim.id,
-      journal,
-      scope: this.#scope,
-      clock,
-      log,
-      onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
-    })
   }
 
   /** Runs the handler. Never rejects. */
@@ -107,6 +99,16 @@ export class Execution {
     }
   }
 
+  get #steps(): Steps {
+    const { claim, ...options } = this.#options
+    return (this.#madeSteps ??= new Steps({
+      ...options,
+      runId: claim.id,
+      scope: this.#scope,
+      onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
+    }))
+  }
+
   async #handle(): Promise<Outcome> {
     const { definition, claim, clock } = this.#options
     const context = { definition, claim, clock, directives: this.#directives }
@@ -123,7 +125,7 @@ export class Execution {
       claim,
       journal,
       scope: this.#scope,
-      steps: this.#steps,
+      steps: () => this.#steps,
       clock,
       log,
       onDirective: (directive) => this.#directives.add(directive),
@@ -154,10 +156,10 @@ export class Execution {
    */
   async #finish(outcome: Outcome): Promise<void> {
     const { clock, log } = this.#options
-    const { underWay } = this.#steps
     if (!this.#scope.isOpen) return
     this.#scope.close()
-    if (outcome.kind === 'done' || underWay.count === 0) return this.#end(outcome)
+    const underWay = this.#madeSteps?.underWay
+    if (outcome.kind === 'done' || !underWay?.count) return this.#end(outcome)
     this.#answered = outcome
     const beganAt = clock.monotonic()
     const enough = new AbortController()
@@ -177,14 +179,14 @@ export class Execution {
   #end(outcome: Outcome, refusal?: Error): void {
     if (this.#scope.isOver) return
     this.#scope.end(refusal)
-    const steps = this.#steps
+    const steps = this.#madeSteps
     // At rest, too, the handler has gone past every failure it has met.
     const isKept = outcome.kind === 'done' || outcome.kind === 'failed' || outcome.kind === 'suspended'
-    const passed = isKept ? steps.passedFailures : []
-    const tried = steps.tried.filter((step) => !passed.some((memo) => memo.key === step.key))
+    const passed = isKept && steps ? steps.passedFailures : []
+    const tried = steps ? steps.tried.filter((step) => !passed.some((memo) => memo.key === step.key)) : []
     this.#resolve({
       outcome,
-      recalled: steps.recalled,
+      recalled: steps?.recalled ?? 0,
       failures: passed,
       tries: [...tried, ...this.#scope.triedWaits],
     })

@@ -15,7 +15,7 @@ export interface RunHandleOptions {
   readonly claim: Claim
   readonly journal: Journal
   readonly scope: Scope
-  readonly steps: Steps
+  readonly steps: () => Steps
   readonly clock: Clock
   readonly log: Logger
   readonly onDirective: (directive: Directive) => void
@@ -43,11 +43,11 @@ export function createRunHandle(options: RunHandleOptions): Run {
       return scope.abortSignal
     },
     log,
-    step: (name, fn, stepOptions) => steps.step(name, fn, stepOptions) as never,
-    transaction: (name, fn, stepOptions) => steps.transaction(name, fn, stepOptions) as never,
-    now: () => steps.value('[now]', () => new Date(clock.wallClock())) as Promise<Date>,
-    random: () => steps.value('[random]', () => clock.random()) as Promise<number>,
-    uuid: () => steps.value('[uuid]', () => uuidv4(clock)) as Promise<string>,
+    step: (name, fn, stepOptions) => steps().step(name, fn, stepOptions) as never,
+    transaction: (name, fn, stepOptions) => steps().transaction(name, fn, stepOptions) as never,
+    now: () => steps().value('[now]', () => new Date(clock.wallClock())) as Promise<Date>,
+    random: () => steps().value('[random]', () => clock.random()) as Promise<number>,
+    uuid: () => steps().value('[uuid]', () => uuidv4(clock)) as Promise<string>,
     progress: (value) => {
       const encoded = encode(value, 'progress', { maxBytes: maxProgressBytes })
       if (!scope.isOver) journal.progress(encoded)

@@ -89,7 +89,7 @@ export class StepCall {
       this.#tries += 1
       this.#isInBody = false
       this.#beganAt = clock.monotonic()
-      const step = new StepHandle(this.#call.key, runId, this.#tries, scope, this.#options.timeoutMs)
+      const step = new StepHandle(this.#call.key, runId, this.#tries, scope)
       underWay.begin()
       try {
         const stored = await this.#perform(step, (body) => this.#make(step, body))
@@ -111,7 +111,9 @@ export class StepCall {
     const { key } = this.#call
     scope.requireOpen()
     this.#isInBody = true
-    const answer = await bounded(step, clock, log, () => underWay.enter(key, body))
+    const enter = (): unknown => underWay.enter(key, body)
+    const { timeoutMs } = this.#options
+    const answer = await (timeoutMs === undefined ? enter() : bounded(step, timeoutMs, clock, log, enter))
     if (Directive.steerOf(answer)) throw answer as Directive
     const { json, types } = encode(answer, `the answer of step "${key}"`)
     this.#isInBody = false

@@ -9,15 +9,13 @@ import type { Scope } from './scope.ts'
 export class StepHandle implements Step {
   readonly key: string
   readonly try: number
-  readonly timeoutMs: number | undefined
   readonly #runId: string
   readonly #scope: Scope
   #own: AbortController | undefined
 
-  constructor(key: string, runId: string, tries: number, scope: Scope, timeoutMs: number | undefined) {
+  constructor(key: string, runId: string, tries: number, scope: Scope) {
     this.key = key
     this.try = tries
-    this.timeoutMs = timeoutMs
     this.#runId = runId
     this.#scope = scope
   }
@@ -45,9 +43,14 @@ export class StepHandle implements Step {
 }
 
 /** Runs a body within its step's timeout. What a body still does after that is not waited for. */
-export async function bounded<T>(step: StepHandle, clock: Clock, log: Logger, body: () => T): Promise<Awaited<T>> {
-  const { key, timeoutMs } = step
-  if (timeoutMs === undefined) return await body()
+export async function bounded<T>(
+  step: StepHandle,
+  timeoutMs: number,
+  clock: Clock,
+  log: Logger,
+  body: () => T,
+): Promise<Awaited<T>> {
+  const { key } = step
   const { abort, unlink } = step.arm()
   let expire: (error: TimeoutError) => void = () => undefined
   const expired = new Promise<never>((_, reject) => void (expire = reject))

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineWorkflow, NonRetryableError, TimeoutError, type ErrorClass, type RunRef } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, startWorker } from '../support/worker.ts'
-import { loseWorker, quickTimings, reached } from './record.ts'
+import { loseWorker, patiently, quickTimings, reached } from './record.ts'
 
 const database = useDatabase()
 
@@ -81,7 +81,7 @@ test('STEP-06: a handler sees the error of a step alike in the claim that threw 
   )
   // Once each has gone past its error.
   for (const { run } of runs) {
-    await vi.waitFor(async () => expect(await keysOf(run)).toEqual(['note', 'pay']))
+    await vi.waitFor(async () => expect(await keysOf(run)).toEqual(['note', 'pay']), patiently)
     await loseWorker(database, run)
   }
   for (const { kind, list, run } of runs) {

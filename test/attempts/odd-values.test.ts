@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineWorkflow, UnserializableError } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
-import { loseWorker, quickTimings, recordOf } from './record.ts'
+import { loseWorker, patiently, quickTimings, recordOf } from './record.ts'
 import { recordUnhandled } from './unhandled.ts'
 
 const database = useDatabase()
@@ -170,7 +170,7 @@ test('OPS-07: progress that cannot be kept is the error of its handler alone', a
 
   refusals.length = 0
   const caught = await client.start(telling, 'caught')
-  await expect.poll(async () => (await client.get(caught))?.progress).toEqual({ count: 2n ** 64n })
+  await expect.poll(async () => (await client.get(caught))?.progress, patiently).toEqual({ count: 2n ** 64n })
   goOn.give()
   expect(await client.result(caught)).toBe('went on')
   expect(refusals).toEqual([

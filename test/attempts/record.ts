@@ -10,6 +10,9 @@ import { fastTimings } from '../support/worker.ts'
 /** With a lease of 1.5 s: renewed every 0.15 s, so that a claim which lost its lease soon knows. */
 export const quickTimings: Timings = { ...fastTimings, lookMs: 100, renewAfter: 0.1 }
 
+/** For what takes milliseconds on a quiet machine. */
+export const patiently = { timeout: 10_000, interval: 10 } as const
+
 export interface RunRecord {
   readonly state: State
   readonly attempt: number
@@ -43,14 +46,11 @@ export async function reached(
   run: RunRef,
   wanted: Partial<Pick<RunRecord, 'state' | 'attempt' | 'token'>>,
 ): Promise<RunRecord> {
-  return await vi.waitFor(
-    async () => {
-      const record = await recordOf(database, run)
-      expect(record).toMatchObject(wanted)
-      return record
-    },
-    { timeout: 10_000, interval: 10 },
-  )
+  return await vi.waitFor(async () => {
+    const record = await recordOf(database, run)
+    expect(record).toMatchObject(wanted)
+    return record
+  }, patiently)
 }
 
 export interface ClaimRecord {

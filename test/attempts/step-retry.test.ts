@@ -3,7 +3,7 @@ import { defineWorkflow, NonRetryableError, type Step, type StepRetry } from '..
 import { useDatabase } from '../support/database.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
-import { claimsOf, quickTimings, triesOf } from './record.ts'
+import { claimsOf, patiently, quickTimings, triesOf } from './record.ts'
 
 const database = useDatabase()
 
@@ -217,7 +217,7 @@ test('the outcome of one step is not held up by another whose answer could not b
   const run = await client.start(beside)
   await vi.waitFor(async () => {
     expect((await database.query('select is_called from refusals')).rows).toEqual([{ is_called: true }])
-  })
+  }, patiently)
   goOn.give()
   expect(await seen.promise).toBe('seen')
   expect(await client.get(run)).toMatchObject({ state: 'running' })

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decode, defaultMaxBytes, encode } from '../../src/model/codec.ts'
 import { PayloadTooLargeError, UnserializableError } from '../../src/model/errors.ts'
-import { kinds, own } from '../support/value-kinds.ts'
 
 function roundTrip(value: unknown): unknown {
   const { json, types } = encode(value, 'input')
@@ -12,9 +11,79 @@ function roundTrip(value: unknown): unknown {
   return decode(JSON.parse(JSON.stringify(json)) as string, types)
 }
 
+function own(key: string, value: unknown): object {
+  return Object.defineProperty({}, key, { value, enumerable: true, writable: true, configurable: true })
+}
+
 class PaymentError extends Error {
   override readonly name = 'PaymentError'
 }
+
+const buffer = Uint8Array.from([0, 1, 254, 255, 7, 8, 9, 10]).buffer
+
+const kinds: [string, unknown][] = [
+  ['undefined', undefined],
+  ['null', null],
+  ['an empty string', ''],
+  ['a string', 'grüße 👋'],
+  ['a string with U+0000', 'a\0b'],
+  ['a string with lone surrogates', '\ud800 and \udfff'],
+  ['0', 0],
+  ['-0', -0],
+  ['a fraction', 0.1],
+  ['the largest number', Number.MAX_VALUE],
+  ['NaN', NaN],
+  ['Infinity', Infinity],
+  ['-Infinity', -Infinity],
+  ['false', false],
+  ['a bigint', 2n ** 80n],
+  ['a negative bigint', -1n],
+  ['a Date', new Date('2024-02-29T12:00:00.123Z')],
+  ['the last Date', new Date(8.64e15)],
+  [
+    'a Map',
+    new Map<unknown, unknown>([
+      ['a', 1],
+      [1n, new Date(1)],
+      ['1', undefined],
+      [{ k: 1 }, new Set([NaN])],
+    ]),
+  ],
+  ['an empty Map', new Map()],
+  ['a Set', new Set<unknown>([1, '1', 1n, undefined, null, NaN, { a: 1 }])],
+  ['an Error', new Error('broken')],
+  ['an Error with cause and code', Object.assign(new Error('x', { cause: { at: new Date(5) } }), { code: 'E_X' })],
+  ['a TypeError within an Error', new Error('x', { cause: Object.assign(new Error('y'), { code: 23505 }) })],
+  ['an Error whose cause is undefined', new Error('x', { cause: undefined })],
+  ['an Int8Array', new Int8Array(buffer)],
+  ['a Uint8Array', new Uint8Array(buffer)],
+  ['a Uint8ClampedArray', new Uint8ClampedArray(buffer)],
+  ['an Int16Array', new Int16Array(buffer)],
+  ['a Uint16Array', new Uint16Array(buffer)],
+  ['an Int32Array', new Int32Array(buffer)],
+  ['a Uint32Array', new Uint32Array(buffer)],
+  ['a Float32Array', new Float32Array([1.5, -0, Infinity])],
+  ['a Float64Array', new Float64Array([0.1, -0, NaN, -Infinity])],
+  ['a BigInt64Array', new BigInt64Array([-1n, 2n ** 62n])],
+  ['a BigUint64Array', new BigUint64Array([2n ** 63n])],
+  ['a window on a larger buffer', new Uint16Array(buffer, 2, 2)],
+  ['a DataView', new DataView(buffer)],
+  ['a Buffer', Buffer.from('häß')],
+  ['an ArrayBuffer', buffer],
+  ['a URL', new URL('https://user@example.com/a?b=c#d')],
+  ['a RegExp', /a\/b\n[/]/giu],
+  ['undefined in an object', { a: undefined, b: 1 }],
+  ['undefined in an array', [undefined, 1, undefined]],
+  ['plain JSON', { user_id: 1, userId: 2, list: [[], {}, null, 'x'], nested: { deep: [{ er: true }] } }],
+  ['a mixture', { a: [new Map([['m', { s: new Set([new Date(1), 5n]) }]])], b: { c: [undefined, -0, { d: NaN }] } }],
+  ['the same bigint many times', Array.from({ length: 50 }, () => 7n)],
+  ['plain keys that look special', { 'a.b': 1, '': 2, 'a\\.b': 3, '0': 4, length: 5, valueOf: 6, toString: 7 }],
+  ['special keys beside a Date', { 'a.b': new Date(1), '': new Date(2), 'a\\.b': 3n, '0': 4n, length: 5n, 'a\\': NaN }],
+  ['refused keys', { constructor: 1, prototype: { constructor: 2 } }],
+  ['refused keys beside a Date', { constructor: new Date(1), prototype: { constructor: 2n, ok: new Set([1]) }, d: 3n }],
+  ['__proto__ as plain data', own('__proto__', { polluted: true })],
+  ['__proto__ beside a Date', { at: new Date(1), inner: own('__proto__', { polluted: 1n }) }],
+]
 
 describe('kept exactly', () => {
   test.each(kinds)('STEP-03: %s comes back the same, also nested, on the first run and on every replay', (_, value) => {

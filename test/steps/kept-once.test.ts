@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { RunRef, Workflow } from '../../src/index.ts'
+import type { RunRef } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { forkWorker } from '../support/fork-worker.ts'
 import { giveOrder, listen } from '../support/tell.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
-import { bodiesTable, failing, retrying, snoozing, staying, throwing } from './counted.ts'
+import { bodiesTable, staying } from './counted.ts'
 
 const database = useDatabase()
 const { connectionString } = database
@@ -28,29 +28,9 @@ async function expectOnce(run: RunRef): Promise<void> {
   expect(rows).toEqual(['one', 'three', 'two', 'two#2'].map((key) => ({ key, count: 1 })))
 }
 
-const goingOn: [string, Workflow, number][] = [
-  ['a throw', throwing, 2],
-  ['run.retry', retrying, 2],
-  ['run.snooze', snoozing, 1],
-]
-
-test.each(goingOn)('STEP-01: a kept step is not run again after %s', async (_, workflow, attempt) => {
+test('STEP-01: a kept step is not run again by client.retry after a cancel', async () => {
   const client = openClient(database)
-  await startWorker(database, { workflows: [workflow] })
-  const run = await client.start(workflow, { connectionString })
-  expect(await client.result(run)).toEqual(answersOf(attempt))
-  await expectOnce(run)
-})
-
-test('STEP-01: a kept step is not run again by client.retry, after a failure or a cancel', async () => {
-  const client = openClient(database)
-  await startWorker(database, { workflows: [failing, staying] })
-  const failed = await client.start(failing, { connectionString })
-  await expect(client.result(failed)).rejects.toMatchObject({ failure: 'rejected' })
-  await client.retry(failed)
-  expect(await client.result(failed)).toEqual(answersOf(1))
-  await expectOnce(failed)
-
+  await startWorker(database, { workflows: [staying] })
   const kept = signal()
   listen(({ word }) => {
     if (word === 'kept') kept.give()

@@ -143,33 +143,6 @@ test.each(Object.entries(foreign))('STEP-05: %s that the body throws is a failur
   expect([bodies, await rowsOf(database, run.id)]).toEqual([2, ['attempt 2']])
 })
 
-test('STEP-05: at most half the pool is in transactions, the others wait their turn, and steps go on', async () => {
-  const go = signal()
-  let [inside, most] = [0, 0]
-  const workflow = defineWorkflow({
-    name: 'stays inside',
-    handler: (_, run) =>
-      run.transaction('wait', async (tx) => {
-        inside += 1
-        most = Math.max(most, inside)
-        await tx.query('insert into rows values ($1, $2)', [run.id, 'one'])
-        await go.promise
-        inside -= 1
-      }),
-  })
-  const bystander = defineWorkflow({ name: 'bystander', handler: (_, run) => run.step('step', () => 'kept') })
-  await startWorker(database, { workflows: [workflow, bystander], poolSize: 4 })
-  const client = openClient(database)
-  const runs = await Promise.all(Array.from({ length: 6 }, () => client.start(workflow)))
-  await expect.poll(() => inside).toBe(2)
-  await expect.poll(async () => (await client.list({ workflow: workflow.name, state: 'running' })).length).toBe(6)
-  expect(await client.result(await client.start(bystander))).toBe('kept')
-  expect(inside).toBe(2)
-  go.give()
-  await Promise.all(runs.map((run) => client.result(run)))
-  expect(most).toBe(2)
-})
-
 test('STEP-05: what a body calls on run is refused, and nothing is committed', async () => {
   const workflow = defineWorkflow({
     name: 'a step inside',

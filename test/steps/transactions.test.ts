@@ -19,8 +19,6 @@ beforeAll(async () => {
   )
 })
 
-const retry = { initial: 0 } as const
-
 async function insert(tx: Queryable, run: Run, label: string): Promise<void> {
   await tx.query('insert into rows values ($1, $2)', [run.id, label])
 }
@@ -32,50 +30,6 @@ async function memosOf({ id }: RunRef): Promise<string[]> {
   )
   return rows.map((row) => row.key)
 }
-
-test('STEP-05: rows and memo are there together, once, when the handler throws after them', async () => {
-  let bodies = 0
-  const workflow = defineWorkflow({
-    name: 'throws after it',
-    retry,
-    handler: async (_, run) => {
-      const answer = await run.transaction('insert', async (tx) => {
-        bodies += 1
-        await insert(tx, run, 'one')
-        const { rows } = await tx.query('select count(*)::int as count from rows where run_id = $1', [run.id])
-        return rows[0] as unknown
-      })
-      if (run.attempt < 3) throw new Error('after it')
-      return answer
-    },
-  })
-  await startWorker(database, { workflows: [workflow] })
-  const client = openClient(database)
-  const run = await client.start(workflow)
-  expect(await client.result(run)).toEqual({ count: 1 })
-  expect(bodies).toBe(1)
-  expect(await rowsOf(database, run.id)).toEqual(['one'])
-})
-
-test('STEP-05: neither rows nor memo are there when the body throws', async () => {
-  const workflow = defineWorkflow({
-    name: 'throws in it',
-    retry,
-    handler: async (_, run) => {
-      const isFirst = run.attempt === 1
-      if (!isFirst) expect([await rowsOf(database, run.id), await memosOf(run)]).toEqual([[], []])
-      await run.transaction('insert', async (tx) => {
-        await insert(tx, run, `attempt ${run.attempt}`)
-        if (isFirst) throw new Error('in it')
-      })
-    },
-  })
-  await startWorker(database, { workflows: [workflow] })
-  const client = openClient(database)
-  const run = await client.start(workflow)
-  await client.result(run)
-  expect(await rowsOf(database, run.id)).toEqual(['attempt 2'])
-})
 
 test('STEP-05: a process killed between body and commit leaves nothing, and the next one commits once', async () => {
   const client = openClient(database)
@@ -157,24 +111,6 @@ test('STEP-05: a constraint that refuses the commit is the failure of the step, 
   expect(await memosOf(run)).toEqual(['insert#2'])
 })
 
-test('STEP-05: a body that goes on after a failed query fails by that, and commits nothing', async () => {
-  const workflow = defineWorkflow({
-    name: 'goes on in an aborted transaction',
-    maxAttempts: 1,
-    handler: (_, run) =>
-      run.transaction('insert', async (tx) => {
-        await insert(tx, run, 'one')
-        await tx.query('select 1 / 0').catch(() => undefined)
-        return 'all is well'
-      }),
-  })
-  await startWorker(database, { workflows: [workflow] })
-  const client = openClient(database)
-  const run = await client.start(workflow)
-  await expect(client.result(run)).rejects.toMatchObject({ cause: { code: '22012' } })
-  expect([await rowsOf(database, run.id), await memosOf(run)]).toEqual([[], []])
-})
-
 test('STEP-05: a query that nobody awaited and that fails undoes the whole, and ends no process', async () => {
   const workflow = defineWorkflow({
     name: 'does not await',
@@ -191,29 +127,6 @@ test('STEP-05: a query that nobody awaited and that fails undoes the whole, and 
   const run = await client.start(workflow)
   await expect(client.result(run)).rejects.toMatchObject({ cause: { code: '22012' } })
   expect(await rowsOf(database, run.id)).toEqual([])
-})
-
-test('STEP-05: a query after the body has ended is refused', async () => {
-  const kept: Queryable[] = []
-  const late = signal<unknown>()
-  const workflow = defineWorkflow({
-    name: 'queries too late',
-    handler: async (_, run) => {
-      await run.transaction('insert', async (tx) => {
-        kept.push(tx)
-        await insert(tx, run, 'one')
-      })
-      late.give(
-        await kept[0]?.query('insert into rows values ($1, $2)', [run.id, 'late']).catch((error: unknown) => error),
-      )
-    },
-  })
-  await startWorker(database, { workflows: [workflow] })
-  const client = openClient(database)
-  const run = await client.start(workflow)
-  await client.result(run)
-  expect(await late.promise).toMatchObject({ code: 'CLOSED' })
-  expect(await rowsOf(database, run.id)).toEqual(['one'])
 })
 
 test.each(['commit', 'COMMIT;', ' rollback', 'begin', 'end', 'abort', 'start transaction', 'rollback and chain'])(
@@ -235,23 +148,3 @@ test.each(['commit', 'COMMIT;', ' rollback', 'begin', 'end', 'abort', 'start tra
     expect([await rowsOf(database, run.id), await memosOf(run)]).toEqual([[], []])
   },
 )
-
-test("STEP-05: savepoints are the body's own", async () => {
-  const workflow = defineWorkflow({
-    name: 'savepoints',
-    handler: (_, run) =>
-      run.transaction('insert', async (tx) => {
-        await insert(tx, run, 'one')
-        await tx.query('savepoint here')
-        await insert(tx, run, 'two')
-        await tx.query('select 1 / 0').catch(() => undefined)
-        await tx.query('rollback to savepoint here')
-        await insert(tx, run, 'three')
-      }),
-  })
-  await startWorker(database, { workflows: [workflow] })
-  const client = openClient(database)
-  const run = await client.start(workflow)
-  await client.result(run)
-  expect(await rowsOf(database, run.id)).toEqual(['one', 'three'])
-})

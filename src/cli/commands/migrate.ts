@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { migrationScript } from '../../db/migrate.ts'
 import { schemaNames } from '../../db/schema-names.ts'
 import { release } from '../../model/release.ts'
-import { migrate } from '../../queue/migrate.ts'
 import { withConnection, withDatabase, type ConnectionFlags } from '../connection.ts'
 import { printJson } from '../show.ts'
 
@@ -18,6 +17,8 @@ export function addMigrate(program: Command): void {
     .option('--json', 'print the result as JSON')
     .action(async (flags: Flags) => {
       if (flags.sql) return console.log(migrationScript(schemaNames(flags.schema), release))
+      // The queue takes a while to load, and only this command and the worker need it.
+      const { migrate } = await import('../../queue/migrate.ts')
       const result = await withDatabase(flags, (database) => migrate(database, release))
       if (flags.json) return printJson(result)
       const { applied, isFunctionsReplaced } = result

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { createWorker } from '../../index.ts'
 import { connectionStringOf, withConnection, type ConnectionFlags } from '../connection.ts'
 import { loadWorkflows } from '../load-workflows.ts'
 import { terminalLogger } from '../terminal-logger.ts'
@@ -20,6 +19,7 @@ export function addWorker(program: Command): void {
     .option('--no-migrate', 'refuse a schema that is not up to date instead of migrating it')
     .action(async (flags: Flags) => {
       const workflows = await loadWorkflows(flags.code)
+      const { createWorker } = await import('../../index.ts')
       const worker = createWorker({
         connectionString: connectionStringOf(flags),
         schema: flags.schema,
