@@ -28,12 +28,8 @@ export interface ThroughputResult {
   readonly results: Partial<Record<Work, Record<string, Cell>>>
 }
 
-/** Chosen for rounds of 3 to 6 seconds on two cores; half of it below 64 slots, where batches are small. */
-const defaultRuns: Readonly<Record<PeerName, Readonly<Record<Work, number>>>> = {
-  graphile: { W0: 50_000, W1: 50_000, W3: 50_000, W10: 50_000 },
-  ceiling: { W0: 40_000, W1: 35_000, W3: 25_000, W10: 10_000 },
-  holdfast: { W0: 20_000, W1: 15_000, W3: 10_000, W10: 4_000 },
-}
+/** The same for every peer, so that warming up weighs the same; a round takes 2 to 10 seconds. */
+const defaultRuns: Readonly<Record<Work, number>> = { W0: 30_000, W1: 25_000, W3: 20_000, W10: 8_000 }
 
 type Rounds = Record<PeerName, RoundFigures[]>
 
@@ -65,7 +61,7 @@ async function playRounds(
   const rounds: Rounds = { ceiling: [], graphile: [], holdfast: [] }
   for (let number = 1; number <= options.rounds; number++) {
     for (const peer of peerNames.filter((name) => options.peers.includes(name))) {
-      const runs = options.runs ?? defaultRuns[peer][work] / (slots < 64 ? 2 : 1)
+      const runs = options.runs ?? defaultRuns[work] / (slots < 64 ? 2 : 1)
       const profile =
         options.profileFolder && join(options.profileFolder, `${work}-${slots}-${peer}-${number}.cpuprofile`)
       const figures = await playRound(server, { peer, work, slots, runs, profile })

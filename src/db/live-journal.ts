@@ -17,12 +17,11 @@ export class JournalStore {
   readonly #progress: Batcher<ProgressItem, undefined>
   readonly #transactions: Transactions
 
-  constructor(database: Database, patience: Patience, maxItems?: number) {
+  constructor(database: Database, patience: Patience) {
     const { clock } = patience
     this.#transactions = new Transactions(database, patience)
     this.#memos = new Batcher({
       clock,
-      maxItems,
       until: patience.until,
       sizeOf: (item) => item.value.length + (item.types?.length ?? 0) + (item.args?.length ?? 0) + 200,
       flush: (items) => patiently(patience, async () => placed(items.length, await keepSteps(database, items))),

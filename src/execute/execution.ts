@@ -52,6 +52,7 @@ export class Execution {
   readonly #scope: Scope
   readonly #ending: Promise<Ending>
   readonly #directives = new Set<Directive>()
+  readonly #beganAt: number
   /** Made by the first call on `run`: many handlers make none. */
   #madeSteps: Steps | undefined
   /** What the handler answered, while steps of its are still under way. */
@@ -61,6 +62,7 @@ export class Execution {
   constructor(options: ExecutionOptions) {
     const { clock, log } = options
     this.#options = options
+    this.#beganAt = clock.monotonic()
     this.#ending = new Promise((resolve) => void (this.#resolve = resolve))
     this.#scope = new Scope(clock, log, (wakeMs) => this.#end({ kind: 'suspended', wakeMs }))
   }
@@ -70,12 +72,11 @@ export class Execution {
     const { definition, claim, clock } = this.#options
     const deadlineMs = claim.deadlineMs ?? Infinity
     const limitMs = Math.min(definition.timeoutMs, deadlineMs)
-    const beganAt = clock.monotonic()
     const runOut = (): void => this.#runOut(deadlineMs <= definition.timeoutMs)
     const timer = clock.after(limitMs, runOut, true)
     void this.#handle().then((outcome) => {
       // A handler that blocks the event loop ends before the timer can say that it is late.
-      const isLate = clock.monotonic() - beganAt >= limitMs && outcome.kind !== 'failed'
+      const isLate = clock.monotonic() - this.#beganAt >= limitMs && outcome.kind !== 'failed'
       if (isLate) runOut()
       else void this.#finish(outcome)
     })
@@ -105,6 +106,7 @@ export class Execution {
       ...options,
       runId: claim.id,
       scope: this.#scope,
+      claimBeganAt: this.#beganAt,
       onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
     }))
   }

@@ -22,6 +22,8 @@ export interface StepsOptions {
   readonly scope: Scope
   readonly clock: Clock
   readonly log: Logger
+  /** By the clock's monotonic time. */
+  readonly claimBeganAt: number
   readonly onLost: (error: LeaseLostError) => void
 }
 
@@ -33,7 +35,6 @@ export interface Surroundings extends StepsOptions {
   readonly deliveries: Deliveries
   readonly failures: Failures
   readonly underWay: UnderWay
-  readonly claimBeganAt: number
 }
 
 /** Longer waits between tries are spent suspended, so that they hold neither slot nor memory. */

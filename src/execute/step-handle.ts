@@ -21,8 +21,9 @@ export class StepHandle implements Step {
   }
 
   get idempotencyKey(): string {
-    // Fit for a header: printable ASCII stays as it is, anything else is escaped, and no two keys become one.
-    const isPlain = /^[\x20-\x24\x26-\x7e]*$/.test(this.key)
+    // Fit for a header: printable ASCII stays as it is, anything else is escaped, and no two keys become one. A space at
+    // the end would not arrive.
+    const isPlain = /^[\x20-\x24\x26-\x7e]*[\x21-\x24\x26-\x7e]$/.test(this.key)
     return `${this.#runId}/${isPlain ? this.key : encodeURIComponent(this.key)}`
   }
 

@@ -23,13 +23,8 @@ export class Steps {
     this.#ledger = new Ledger(journal.memos, journal.tries, definition.maxSteps)
     this.#deliveries = new Deliveries(clock, scope, this.#ledger.lastSeq)
     this.#failures = new Failures(journal)
-    this.#around = {
-      ...options,
-      deliveries: this.#deliveries,
-      failures: this.#failures,
-      underWay: this.underWay,
-      claimBeganAt: clock.monotonic(),
-    }
+    const [deliveries, failures] = [this.#deliveries, this.#failures]
+    this.#around = { ...options, deliveries, failures, underWay: this.underWay }
   }
 
   get recalled(): number {

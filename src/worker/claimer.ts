@@ -30,21 +30,13 @@ export class Claimer {
   readonly #batcher: Batcher<Wanted, Taken | undefined>
   #isClosed = false
 
-  constructor(
-    database: Database,
-    registry: Registry,
-    workerId: string,
-    slots: Slots,
-    patience: Patience,
-    maxItems?: number,
-  ) {
+  constructor(database: Database, registry: Registry, workerId: string, slots: Slots, patience: Patience) {
     this.#database = database
     this.#registry = registry
     this.#workerId = workerId
     this.#slots = slots
     this.#batcher = new Batcher({
       clock: patience.clock,
-      maxItems,
       until: patience.until,
       compare: (a, b) => a.priority - b.priority || a.runAt - b.runAt || (a.run < b.run ? -1 : 1),
       flush: (wanted) => this.#claim(wanted, patience),

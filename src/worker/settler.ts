@@ -12,10 +12,9 @@ type Settled = Exclude<Outcome, { kind: 'lost' }>
 export class Settler {
   readonly #batcher: Batcher<SettleItem, LeaseLostReason | undefined>
 
-  constructor(database: Database, workerId: string, patience: Patience, maxItems?: number) {
+  constructor(database: Database, workerId: string, patience: Patience) {
     this.#batcher = new Batcher({
       clock: patience.clock,
-      maxItems,
       until: patience.until,
       sizeOf: (item) => (item.output?.length ?? 0) + (item.error ? 4_096 : 0) + 300,
       flush: (items) =>

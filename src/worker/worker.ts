@@ -44,12 +44,6 @@ export interface WorkerCoreOptions {
 /** How long a stop waits for the database beyond its grace before it leaves the rest to the leases' end. */
 const lastWordsMs = 5_000
 
-/**
- * A batch takes at most half of the slots: with all of them in one, claims move in step, and the process idles while
- * the database works and the other way round.
- */
-const smallestShare = 16
-
 const nothing: Omit<Ending, 'outcome'> = { recalled: 0, failures: [], tries: [] }
 
 export class WorkerCore {
@@ -83,10 +77,9 @@ export class WorkerCore {
     const onLoss = (error: unknown): void => log.warn({ error }, 'The database was lost; waiting for it.')
     const patience = { clock, until: this.#giveUp.signal, onLoss }
     const leases = registry.workflows.map((workflow) => workflow.definition.leaseMs)
-    const share = Math.max(smallestShare, Math.ceil(concurrency / 2))
-    this.#journals = new JournalStore(database, patience, share)
-    this.#claimer = new Claimer(database, registry, this.id, this.#slots, patience, share)
-    this.#settler = new Settler(database, this.id, patience, share)
+    this.#journals = new JournalStore(database, patience)
+    this.#claimer = new Claimer(database, registry, this.id, this.#slots, patience)
+    this.#settler = new Settler(database, this.id, patience)
     this.#promoter = new Promoter(database, timings.lookMs, clock, log)
     this.#sweeper = new Sweeper(database, this.id, timings.sweepMs, clock, log)
     this.#presence = new Presence({

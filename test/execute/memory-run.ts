@@ -16,6 +16,8 @@ export interface MemoryRunOptions {
   readonly memos?: readonly Memo[]
   readonly clock?: Clock
   readonly logger?: Logger
+  /** Steps of the first claim that wait for a try of their own. */
+  readonly tries?: readonly PendingTry[]
   /** How many turns of the event loop each memo takes to become durable, in turn; the first comes again after the last. */
   readonly turnsToKeep?: readonly number[]
 }
@@ -29,7 +31,7 @@ export interface BegunClaim {
 export class MemoryRun implements PlayedRun {
   readonly #options: MemoryRunOptions
   readonly #memos = new Map<string, Memo>()
-  #tries: readonly PendingTry[] = []
+  #tries: readonly PendingTry[]
   #attempt = 0
   #isResuming = false
   #token = 0
@@ -37,6 +39,7 @@ export class MemoryRun implements PlayedRun {
 
   constructor(options: MemoryRunOptions = {}) {
     this.#options = options
+    this.#tries = options.tries ?? []
     for (const memo of options.memos ?? []) this.#memos.set(memo.key, memo)
   }
 

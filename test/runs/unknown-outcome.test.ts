@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   defineWorkflow,
@@ -9,25 +9,23 @@ import {
   type Started,
 } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
+import { startProxy, type CutOptions, type Proxy } from '../support/proxy.ts'
 import { newId } from '../support/runs.ts'
 import { openClient } from '../support/worker.ts'
-import { CuttingProxy, type Cut } from './cutting-proxy.ts'
 
 const database = useDatabase()
 
 const echo = defineWorkflow({ name: 'echo', input: z.string(), handler: (text) => text })
 
-let proxy: CuttingProxy
+let proxy: Proxy
 let client: Client
 
 beforeEach(async () => {
-  proxy = await CuttingProxy.open(database)
+  proxy = await startProxy(database)
   client = openClient(proxy)
 })
 
-afterEach(() => proxy.close())
-
-const cuts: readonly Cut[] = ['before it arrives', 'after it is done']
+const cuts: readonly CutOptions['when'][] = ['before', 'after']
 
 /** What makes a start the same start when it is repeated. */
 const names: Record<string, () => StartOptions> = {
@@ -35,8 +33,8 @@ const names: Record<string, () => StartOptions> = {
   'an id and a key': () => ({ id: newId(), key: newId() }),
 }
 
-const ways = cuts.flatMap((cut) =>
-  Object.keys(names).map((name) => ({ cut, name, make: names[name] as () => StartOptions })),
+const ways = cuts.flatMap((when) =>
+  Object.keys(names).map((name) => ({ when, name, make: names[name] as () => StartOptions })),
 )
 
 async function runsOf(input: string): Promise<unknown[]> {
@@ -46,29 +44,33 @@ async function runsOf(input: string): Promise<unknown[]> {
   return rows.map(({ id }) => id)
 }
 
-test.each(cuts)('RUN-09: a start whose connection is cut %s is sent again by itself, as one run', async (cut) => {
-  for (const options of [{}, { key: newId() }, { id: newId() }]) {
-    const input = newId()
-    proxy.cutAt('start_runs', cut)
-    const { id } = await client.start(echo, input, options)
-    expect(proxy.left).toBe(0)
-    expect(await runsOf(input)).toEqual([id])
-  }
-})
+test.each(cuts)(
+  'RUN-09: a start whose connection is cut %s the server has it is sent again by itself, as one run',
+  async (when) => {
+    for (const options of [{}, { key: newId() }, { id: newId() }]) {
+      const input = newId()
+      const wasCut = proxy.cut(/start_runs/, { when })
+      const { id } = await client.start(echo, input, options)
+      await wasCut
+      expect(await runsOf(input)).toEqual([id])
+    }
+  },
+)
 
 test.each(cuts)(
-  'RUN-09: starts that never learned their outcome can be repeated with their ids: cut %s',
-  async (cut) => {
-    const isThere = cut === 'after it is done'
+  'RUN-09: starts that never learned their outcome can be repeated with their ids: cut %s the server has them',
+  async (when) => {
+    const isThere = when === 'after'
     await client.start(echo, 'puts the definition on record')
-    proxy.cutAt('start_runs', cut, Infinity)
+    const wasCut = proxy.cut(/start_runs/, { when, times: Infinity })
     const starts = Object.values(names).map((make) => ({ options: make(), input: newId() }))
     const attempts = starts.map(({ input, options }) => client.start(echo, input, options))
     for (const { status, reason } of (await Promise.allSettled(attempts)) as PromiseRejectedResult[]) {
       expect(status).toBe('rejected')
       expect(reason).toBeInstanceOf(DatabaseUnreachableError)
     }
-    proxy.cutAt('start_runs', cut, 0)
+    await wasCut
+    proxy.mend()
     for (const { input, options } of starts) {
       expect((await client.get(options.id as string)) !== undefined).toBe(isThere)
       expect(await client.start(echo, input, options)).toEqual({ id: options.id, created: !isThere, state: 'waiting' })
@@ -78,8 +80,8 @@ test.each(cuts)(
 )
 
 test.each(ways)(
-  'RUN-09: a transaction cut at its commit can be repeated with $name, cut $cut',
-  async ({ cut, make }) => {
+  'RUN-09: a transaction cut $when the server has its commit can be repeated with $name',
+  async ({ when, make }) => {
     const [options, input] = [make(), newId()]
     const transact = async (): Promise<Started> => {
       const tx = new pg.Client({ connectionString: proxy.connectionString })
@@ -94,10 +96,10 @@ test.each(ways)(
         await tx.end().catch(() => undefined)
       }
     }
-    proxy.cutAt('commit', cut)
+    const wasCut = proxy.cut(/^Qcommit/, { when })
     await expect(transact()).rejects.toThrow()
-    expect(proxy.left).toBe(0)
-    const isThere = cut === 'after it is done'
+    await wasCut
+    const isThere = when === 'after'
     await expect.poll(() => runsOf(input)).toEqual(isThere ? [options.id] : [])
     expect(await transact()).toMatchObject({ id: options.id, created: !isThere })
     expect(await runsOf(input)).toEqual([options.id])

@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { ClosedError, defineWorkflow, LeaseLostError, type Queryable, type Workflow } from '../../src/index.ts'
 import { loseWorker, quickTimings } from '../attempts/record.ts'
-import { CuttingProxy } from '../runs/cutting-proxy.ts'
 import { claimByHand, memo } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
@@ -92,33 +91,6 @@ test('STEP-05: a body whose session is terminated runs again in the same attempt
   expect(await client.result(id)).toBe(2)
   expect(await client.get(id)).toMatchObject({ attempt: 1 })
   expect(await leftBy(id)).toEqual({ bodies: [2], answers: [2] })
-})
-
-test.each([
-  ['before it arrives', 2],
-  ['after it is done', 1],
-] as const)('STEP-05: a commit that is cut %s leaves rows and answer once', async (where, committed) => {
-  const proxy = await CuttingProxy.open(database)
-  try {
-    const bodies: number[] = []
-    const workflow = writing(where, (_, body) => {
-      bodies.push(body)
-      // As the protocol ends a text, so that no other statement with the word in it is meant.
-      if (body === 1) proxy.cutAt('commit\0', where)
-    })
-    const client = openClient(database)
-    const worker = await startWorker(proxy, { workflows: [workflow], timings: quickTimings })
-    const { id } = await client.start(workflow)
-    expect(await client.result(id)).toBe(committed)
-    expect(proxy.left).toBe(0)
-    // A body that ran again after its commit would meet its own rows.
-    expect(bodies).toHaveLength(committed)
-    expect(await client.get(id)).toMatchObject({ attempt: 1 })
-    expect(await leftBy(id)).toEqual({ bodies: [committed], answers: [committed] })
-    await worker.stop()
-  } finally {
-    await proxy.close()
-  }
 })
 
 test('STEP-05: a body whose run is taken over meanwhile is refused, and its rows are undone', async () => {

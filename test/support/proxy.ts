@@ -13,11 +13,15 @@ export interface CutOptions {
    * it has done what it was asked and nobody hears of it.
    */
   readonly when: 'before' | 'after'
+  /** How many such connections are cut. Default 1. */
+  readonly times?: number
 }
 
-interface Cut extends CutOptions {
+interface Cut {
   readonly pattern: RegExp
+  readonly when: CutOptions['when']
   readonly onCut: () => void
+  left: number
 }
 
 const open = new Set<Proxy>()
@@ -59,11 +63,16 @@ export class Proxy implements Address {
   }
 
   /**
-   * Cuts the next connection on which the client sends such a message, once. The pattern sees the message's kind, a
-   * letter of Postgres' protocol, and its bytes: `/^Qcommit/`, `/^B.*keep_steps/s`. Resolves when the cut was made.
+   * Cuts the next connection on which the client sends such a message. The pattern sees the message's kind, a letter of
+   * Postgres' protocol, and its bytes: `/^Qcommit/`, `/^B.*keep_steps/s`. Resolves when the first cut was made.
    */
-  cut(pattern: RegExp, { when }: CutOptions): Promise<void> {
-    return new Promise((onCut) => void this.#cuts.push({ pattern, when, onCut }))
+  cut(pattern: RegExp, { when, times = 1 }: CutOptions): Promise<void> {
+    return new Promise((onCut) => void this.#cuts.push({ pattern, when, onCut, left: times }))
+  }
+
+  /** Cuts no connection any more. */
+  mend(): void {
+    this.#cuts.length = 0
   }
 
   async close(): Promise<void> {
@@ -80,8 +89,9 @@ export class Proxy implements Address {
   }
 
   #takeCut(message: string): Cut | undefined {
-    const index = this.#cuts.findIndex(({ pattern }) => pattern.test(message))
-    return index < 0 ? undefined : this.#cuts.splice(index, 1)[0]
+    const cut = this.#cuts.find(({ pattern }) => pattern.test(message))
+    if (cut && (cut.left -= 1) === 0) this.#cuts.splice(this.#cuts.indexOf(cut), 1)
+    return cut
   }
 }
 
