@@ -1,12 +1,13 @@
 import type { Encoded } from '../../src/model/codec.ts'
 import type { Journal, NewMemo, StoredOutcome } from '../../src/model/journal.ts'
 import type { Queryable } from '../../src/model/run.ts'
+import { turn } from './turn.ts'
 
-/** When a process dies: as the memo of that number in its claim, from 1, becomes durable; just before, or just after. */
-export interface Death {
-  readonly memo: number
-  readonly when: 'before' | 'after'
-}
+/**
+ * When a process dies: as the memo of that number in its claim, from 1, is sent to be kept or has become durable; or
+ * after so many turns of the event loop, whatever is under way.
+ */
+export type Death = { readonly memo: number; readonly when: 'before' | 'after' } | { readonly turns: number }
 
 export interface DyingJournal extends Journal {
   isDead(): boolean
@@ -37,6 +38,7 @@ class Dying implements DyingJournal {
     this.#journal = journal
     this.#death = death
     this.died = new Promise((resolve) => void (this.#onDeath = () => resolve(undefined)))
+    if (death && 'turns' in death) void this.#dieAfter(death.turns)
   }
 
   isDead(): boolean {
@@ -79,8 +81,14 @@ class Dying implements DyingJournal {
     }
   }
 
-  #isDue(when: Death['when'], number: number): boolean {
-    return number === this.#death?.memo && when === this.#death.when
+  #isDue(when: 'before' | 'after', number: number): boolean {
+    const death = this.#death
+    return death !== undefined && 'memo' in death && number === death.memo && when === death.when
+  }
+
+  async #dieAfter(turns: number): Promise<void> {
+    for (let left = turns; left > 0; left -= 1) await turn()
+    this.#die()
   }
 
   #die(): void {

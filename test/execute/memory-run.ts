@@ -20,6 +20,8 @@ export interface MemoryRunOptions {
   readonly tries?: readonly PendingTry[]
   /** How many turns of the event loop each memo takes to become durable, in turn; the first comes again after the last. */
   readonly turnsToKeep?: readonly number[]
+  /** Which transactions are undone once, so that their bodies run again; in turn, like the above. */
+  readonly undone?: readonly boolean[]
 }
 
 export interface BegunClaim {
@@ -36,6 +38,7 @@ export class MemoryRun implements PlayedRun {
   #isResuming = false
   #token = 0
   #sent = 0
+  #transacted = 0
 
   constructor(options: MemoryRunOptions = {}) {
     this.#options = options
@@ -106,7 +109,12 @@ export class MemoryRun implements PlayedRun {
       tries: this.#tries,
       progress: () => undefined,
       keep,
-      transact: async (body) => await keep(await body({ query: () => Promise.resolve({ rows: [] }) })),
+      transact: async (body) => {
+        const { undone = [false] } = this.#options
+        const tx = { query: () => Promise.resolve({ rows: [] }) }
+        if (undone[this.#transacted++ % undone.length]) await body(tx)
+        return await keep(await body(tx))
+      },
     }
   }
 

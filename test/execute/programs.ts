@@ -19,8 +19,8 @@ export type Program =
 interface Step {
   readonly kind: 'step' | 'transaction'
   readonly name: string
-  /** How many turns of the event loop its body takes; 0: it answers or throws at once. */
-  readonly turns: number
+  /** How many turns of the event loop its body takes, first and again; 0: it answers or throws at once. */
+  readonly turns: readonly [number, number]
   /** How many times its body fails before it gives an answer. */
   readonly failures: number
   readonly maxTries: number
@@ -31,7 +31,7 @@ interface Step {
 const leaf: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('step' as const, 'transaction' as const),
   name: fc.constantFrom('a', 'b'),
-  turns: fc.nat(6),
+  turns: fc.tuple(fc.nat(6), fc.nat(6)),
   failures: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(1, 2, Infinity)),
   maxTries: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.constant(2)),
   wait: fc.constantFrom(0 as const, '1h' as const),
@@ -136,7 +136,7 @@ export class Subject {
       this.bodies[claim]?.push(handle.key)
       const count = (this.#counts.get(site) ?? 0) + 1
       this.#counts.set(site, count)
-      for (let left = step.turns; left > 0; left -= 1) await turn()
+      for (let left = step.turns[count === 1 ? 0 : 1]; left > 0; left -= 1) await turn()
       if (count <= step.failures) throw new Error(`site ${site} failed ${count}`)
       return { site, count }
     }

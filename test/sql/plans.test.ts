@@ -69,8 +69,7 @@ async function grow(session: Connection, count: number): Promise<void> {
 
 function expectFewReads(reads: Record<string, Reads>): void {
   for (const [call, { seq_scan: scans, idx_tup_fetch: fetched }] of Object.entries(reads)) {
-    expect({ call, scans }).toEqual({ call, scans: 0 })
-    expect(fetched, call).toBeLessThanOrEqual(mostReads)
+    expect({ call, scans, fetched: Math.max(fetched, mostReads) }).toEqual({ call, scans: 0, fetched: mostReads })
   }
 }
 

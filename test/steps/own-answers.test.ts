@@ -96,7 +96,10 @@ describe.each(Object.entries(handlers))('STEP-04: %s', (_, { handler, answer }) 
 })
 
 test('STEP-04: random handlers get their own answers in Postgres too', async () => {
-  const death = fc.record({ memo: fc.integer({ min: 1, max: 6 }), when: fc.constantFrom('before', 'after') })
+  const death: fc.Arbitrary<Death> = fc.record({
+    memo: fc.integer({ min: 1, max: 6 }),
+    when: fc.constantFrom('before', 'after'),
+  })
   const workflow = defineWorkflow({ name: 'program', maxAttempts: 5, handler: () => undefined })
   await fc.assert(
     fc.asyncProperty(programs, fc.array(death, { maxLength: 4 }), async (program, deaths) => {
