@@ -4,6 +4,7 @@ import type { StoredError } from '../../src/model/stored-error.ts'
 import type { Timings } from '../../src/worker/timings.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { fastTimings } from '../support/worker.ts'
+import { loseLease } from '../support/claim-by-hand.ts'
 
 /** What the database has on record of a run, and the ways in which a test moves it on without waiting. */
 
@@ -114,16 +115,7 @@ export async function passDeadline(database: TestDatabase, { id }: RunRef): Prom
 
 /** Takes the lease of a running run away, as happens when its worker dies: another claim begins. */
 export async function loseWorker(database: TestDatabase, { id }: RunRef): Promise<void> {
-  const client = await database.pool.connect()
-  try {
-    await client.query('begin')
-    const lapse = `update holdfast.runs set lease_until = holdfast._now() where id = $1 and state = 'running'`
-    expect((await client.query(lapse, [id])).rowCount).toBe(1)
-    await client.query('select holdfast.end_leases(500)')
-    await client.query('commit')
-  } finally {
-    client.release()
-  }
+  await loseLease(database, id)
 }
 
 /** How many runs of a workflow there are. */

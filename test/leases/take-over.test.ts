@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineWorkflow, LeaseLostError, type Run } from '../../src/index.ts'
-import { claimByHand, expire, outcomes, recordBesideLease } from '../support/claim-by-hand.ts'
+import { claimByHand, expire, loseLease, outcomes, recordBesideLease } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { openClient, recordingLogger, signal, startWorker, type LogLine } from '../support/worker.ts'
@@ -94,8 +94,7 @@ test('LEASE-05: a claim that its own worker has lost to itself can write nothing
   await startWorker(database, { workflows: [late], concurrency: 2, clock, logger })
   const started = await client.start(late, 'step')
   await vi.waitFor(() => expect(first.entered).toBe(1), 10_000)
-  await expire(database, started.id)
-  await database.query('select holdfast.end_leases(500)')
+  await loseLease(database, started.id)
   // Its own renewal tells it, and only then does it take the run again.
   await clock.advance(500)
   await vi.waitFor(() => expect(second.entered).toBe(1), 10_000)
@@ -112,8 +111,7 @@ test("LEASE-06: the repeated attempt number of a put-off run does not let its fi
   await startWorker(database, { workflows: [late], concurrency: 1, clock: new HandClock() })
   const started = await client.start(late, 'step')
   await vi.waitFor(() => expect(first.entered).toBe(1), 10_000)
-  await expire(database, started.id)
-  await database.query('select holdfast.end_leases(500)')
+  await loseLease(database, started.id)
   const y = await claimByHand(database, started.id)
   expect(await y.settle({ ...outcomes.snooze, delayMs: 1 })).toBeUndefined()
   await startWorker(database, { workflows: [late] })

@@ -30,7 +30,7 @@ test('a queue that ends, and cannot be started again, is tried until it can, and
     // Not a loss of connection, which would be waited out: the server says that there is no such database.
     await admin.query(`alter database ${name} allow_connections false`)
     await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
-    await vi.waitFor(() => admin.query(`alter database ${name} rename to ${away}`))
+    await vi.waitFor(() => admin.query(`alter database ${name} rename to ${away}`), 15_000)
     ends.give()
     const said = (text: string): boolean => logger.lines.some(({ message }) => message.includes(text))
     await vi.waitFor(() => expect(said('The queue could not be started again')).toBe(true), { timeout: 10_000 })

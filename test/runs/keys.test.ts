@@ -113,7 +113,7 @@ test.each([
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       )
       expect(rows).not.toEqual([])
-    })
+    }, 15_000)
     // Longer than a call of theirs waits for a lock at a time.
     await tx.query('select pg_sleep(0.4)')
     expect(settled).toBe(0)

@@ -53,7 +53,7 @@ test('RUN-03: where notifications do not arrive, a run is promoted within the po
 test('RUN-03: a run that became due while no worker was there runs when one comes', async () => {
   const client = openClient(database)
   const soon = defineWorkflow({ name: 'due alone', handler: () => 'done' })
-  const run = await client.start(soon, undefined, { at: new Date(Date.now() + 60) })
+  const run = await client.start(soon, undefined, { at: new Date(Date.now() + 1_000) })
   expect(run.state).toBe('scheduled')
   await expect
     .poll(

@@ -97,7 +97,7 @@ test.each([
     const takeOver = async (): Promise<void> => {
       await expire(database, id)
       await database.query(`update holdfast.runs set max_attempts = 2 where id = $1`, [id])
-      await vi.waitFor(async () => expect(await sweepLeases(database)).toBe(1))
+      await vi.waitFor(async () => expect(await sweepLeases(database)).toBe(1), 15_000)
       next = await claimByHand(database, id)
     }
     // The worker waits before it looks again.

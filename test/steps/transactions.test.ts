@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { defineWorkflow, LeaseLostError, type Queryable, type Run, type RunRef } from '../../src/index.ts'
-import { expire, sweepLeases } from '../support/claim-by-hand.ts'
+import { loseLease } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
 import { forkWorker } from '../support/fork-worker.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
@@ -71,8 +71,7 @@ test('STEP-05: a body whose run was taken over meanwhile is refused and undone',
   await startWorker(database, { workflows: [workflow] })
   const run = await client.start(workflow)
   await inBody.promise
-  await expire(database, run.id)
-  await sweepLeases(database)
+  await loseLease(database, run.id)
   expect(await client.result(run)).toBe(2)
   goOn.give()
   await expect.poll(() => refusal).toBeInstanceOf(LeaseLostError)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach } from 'vitest'
+import { afterEach, expect } from 'vitest'
 import { claimRuns, type LeaseProblem } from '../../src/db/calls.ts'
 import { Database } from '../../src/db/database.ts'
 import { JournalStore } from '../../src/db/live-journal.ts'
@@ -92,6 +92,27 @@ export function memo(key: string, json: string, seq = 1): NewMemo {
 /** Lets the leases of these runs run out, without a word to whoever holds them. */
 export async function expire(database: TestDatabase, ...runIds: readonly string[]): Promise<void> {
   await database.query(`update holdfast.runs set lease_until = now() - interval '1 s' where id = any($1)`, [runIds])
+}
+
+/**
+ * Ends a running run's claim as the sweep does when its worker is gone: in one transaction, before a renewal can come
+ * between, and again for as long as a write under way holds the sweep off.
+ */
+export async function loseLease(database: TestDatabase, runId: string): Promise<void> {
+  const client = await database.pool.connect()
+  const lapse = `update holdfast.runs set lease_until = holdfast._now() where id = $1 and state = 'running'`
+  const left = `select from holdfast.runs where id = $1 and state = 'running'`
+  try {
+    for (let isHeld = true; isHeld;) {
+      await client.query('begin')
+      expect((await client.query(lapse, [runId])).rowCount).toBe(1)
+      await client.query('select holdfast.end_leases(500)')
+      isHeld = (await client.query(left, [runId])).rowCount === 1
+      await client.query(isHeld ? 'rollback' : 'commit')
+    }
+  } finally {
+    client.release()
+  }
 }
 
 /** What the sweep does about leases that ran out. Answers how many claims it ended. */

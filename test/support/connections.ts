@@ -49,7 +49,7 @@ export class Connection {
         [this.#pid],
       )
       expect(rows).toHaveLength(1)
-    })
+    }, 15_000)
     return {
       done: done.then((result) => {
         if ('error' in result) throw result.error
