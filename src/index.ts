@@ -23,9 +23,9 @@ export type WorkerOptions = AnyWorkerOptions<Client, Pool>
  * @throws ConfigError if neither is given or an option is unknown.
  */
 export function createClient(options?: ClientOptions): Client {
-  const { migrate: mode, ...where } = parseClientOptions(options)
+  const { migrate: mode, logger, ...where } = parseClientOptions(options)
   const database = open(where)
-  return new Client({ database, clock: systemClock, prepare: preparation(database, mode) })
+  return new Client({ database, clock: systemClock, log: logger, prepare: preparation(database, mode) })
 }
 
 export interface Worker {

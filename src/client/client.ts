@@ -15,6 +15,7 @@ import {
   RunCancelledError,
   RunFailedError,
 } from '../model/errors.ts'
+import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
 import { states, type State } from '../model/state.ts'
 import { storableText } from '../model/storable.ts'
@@ -41,6 +42,8 @@ export interface ResultOptions {
 export interface ClientCoreOptions {
   readonly database: Database
   readonly clock: Clock
+  /** Gets a line when a start met connection loss and is sent again. Default: none. */
+  readonly log?: Logger | undefined
   /** Sees that the schema is there. Runs once, before the first call that needs it. */
   readonly prepare: () => Promise<void>
 }
@@ -58,11 +61,11 @@ export class Client {
   #prepared: Promise<void> | undefined
   #isClosed = false
 
-  constructor({ database, clock, prepare }: ClientCoreOptions) {
+  constructor({ database, clock, prepare, log }: ClientCoreOptions) {
     this.#database = database
     this.#clock = clock
     this.#prepare = prepare
-    this.#starter = new Starter(database, clock)
+    this.#starter = new Starter(database, clock, log)
     this.#ends = new EndWatch(database, clock)
   }
 

@@ -10,9 +10,11 @@ import type { Clock } from '../model/clock.ts'
 import { encode } from '../model/codec.ts'
 import { ArgumentError, IdConflictError, KeyReusedError } from '../model/errors.ts'
 import { uuidv7 } from '../model/id.ts'
+import type { Logger } from '../model/logger.ts'
 import type { State } from '../model/state.ts'
 import { unstorable } from '../model/storable.ts'
 import type { Workflow } from '../model/workflow.ts'
+import { boundLogger, silentLogger } from '../trace/bound-logger.ts'
 
 /** A run by its id; what `start` returned is one. */
 export interface RunRef<O = unknown> {
@@ -35,11 +37,13 @@ const longestGroup = 512
 export class Starter {
   readonly #database: Database
   readonly #clock: Clock
+  readonly #log: Logger
   readonly #batcher: Batcher<StartItem, StartRow>
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database, clock: Clock, log?: Logger) {
     this.#database = database
     this.#clock = clock
+    this.#log = boundLogger(log ?? silentLogger, { from: 'client' })
     this.#batcher = new Batcher({
       clock,
       sizeOf: (item) => item.input.length + (item.input_types?.length ?? 0) + 400,
@@ -109,7 +113,9 @@ export class Starter {
 
   async #flush(items: readonly StartItem[]): Promise<readonly StartRow[]> {
     const enough = new AbortController()
-    return await patiently({ clock: this.#clock, until: enough.signal }, async (loss) => {
+    const onLoss = (error: unknown): void =>
+      this.#log.warn({ error, runs: items.length }, 'A start met connection loss; it is sent again under the same id.')
+    return await patiently({ clock: this.#clock, until: enough.signal, onLoss }, async (loss) => {
       if (loss === mostLosses) enough.abort()
       return await startRuns(this.#database, items)
     })

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
+  createClient,
   defineWorkflow,
   DatabaseUnreachableError,
   type Client,
@@ -11,7 +12,7 @@ import {
 import { useDatabase } from '../support/database.ts'
 import { startProxy, type CutOptions, type Proxy } from '../support/proxy.ts'
 import { newId } from '../support/runs.ts'
-import { openClient } from '../support/worker.ts'
+import { openClient, recordingLogger } from '../support/worker.ts'
 
 const database = useDatabase()
 
@@ -105,3 +106,16 @@ test.each(ways)(
     expect(await runsOf(input)).toEqual([options.id])
   },
 )
+
+test("a client's logger is told when a start is sent again", async () => {
+  const logger = recordingLogger()
+  const told = createClient({ connectionString: proxy.connectionString, migrate: 'off', logger })
+  try {
+    const wasCut = proxy.cut(/start_runs/, { when: 'after' })
+    await told.start(echo, newId())
+    await wasCut
+    expect(logger.lines).toMatchObject([{ level: 'warn', fields: { from: 'client', runs: 1 } }])
+  } finally {
+    await told.close()
+  }
+})
