@@ -16,8 +16,6 @@ export interface BatcherOptions<Item, Result> {
   readonly sizeOf?: (item: Item) => number
   readonly compare?: (a: Item, b: Item) => number
   readonly inFlight?: number
-  /** Default 500. */
-  readonly maxItems?: number | undefined
   readonly clock: Clock
   /** Once it aborts, an item that cannot have its lock fails. Default: it waits as long as it takes. */
   readonly until?: AbortSignal
@@ -29,13 +27,13 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
+const maxItems = 500
 const maxBytes = 4 * 1024 * 1024
 /** A lock is waited for on a session, by its time-out; between two such waits the session is others'. */
 const lockPauseMs = 250
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
-  readonly #maxItems: number
   readonly #inFlight: number
   readonly #waiting: Entry<Item, Result>[] = []
   #flying = 0
@@ -43,7 +41,6 @@ export class Batcher<Item, Result> {
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
-    this.#maxItems = options.maxItems ?? 500
     this.#inFlight = options.inFlight ?? 2
   }
 
@@ -77,7 +74,7 @@ export class Batcher<Item, Result> {
     let count = 0
     for (const { item } of this.#waiting) {
       bytes += sizeOf?.(item) ?? 0
-      if (count > 0 && (count >= this.#maxItems || bytes > maxBytes)) break
+      if (count > 0 && (count >= maxItems || bytes > maxBytes)) break
       count += 1
     }
     return this.#waiting.splice(0, count)

@@ -35,10 +35,6 @@ export class Session {
     this.#client = this.#use(Promise.reject(new ClosedError('The session was not started.')))
   }
 
-  get isConnected(): boolean {
-    return this.#isConnected
-  }
-
   /** Connects; rejects if the first connection cannot be had. */
   async start(): Promise<void> {
     await this.#use(this.#connect())
