@@ -141,11 +141,13 @@ test('log lines that no terminal reads have no colours, wherever they go', async
 test.skipIf(process.platform !== 'linux')(
   'log lines on a terminal have colours, but not with NO_COLOR (by script of Linux)',
   async () => {
-    const command = `'${process.execPath}' '${bin}' worker --code '${join(folder, 'workflows.ts')}'`
+    // The shell must not outlive the handing over: one that stays dies of the same SIGINT, and its code is the answer.
+    const command = `exec '${process.execPath}' '${bin}' worker --code '${join(folder, 'workflows.ts')}'`
     const shows = async (more: Readonly<Record<string, string>>): Promise<boolean> => {
       const worker = new RunningCli('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
         ...environment,
         ...more,
+        SHELL: '/bin/sh',
       })
       await worker.said('The worker takes runs.')
       worker.type('\u0003')
