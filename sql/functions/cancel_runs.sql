@@ -2,7 +2,8 @@
 -- exist, and whether they were cancelled here.
 create or replace function holdfast.cancel_runs(_ids uuid[], _reason text)
 returns table (id uuid, is_cancelled boolean)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz;

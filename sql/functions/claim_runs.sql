@@ -10,7 +10,8 @@ create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _items
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
   memos text, tries text)
-language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz;

@@ -4,7 +4,8 @@
 -- A worker that claims after it was found dead is alive after all, and its lease counts.
 -- The condition stands again in the UPDATE: a renewal may have come between the look and the lock.
 create or replace function holdfast.end_leases(_limit integer) returns integer
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
   _ended uuid[];

@@ -1,6 +1,7 @@
 -- Sweep: fails runs past their deadline that nobody runs just now. Answers how many.
 create or replace function holdfast.fail_overdue(_limit integer) returns integer
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
   _count integer;

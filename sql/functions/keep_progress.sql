@@ -1,6 +1,7 @@
 -- Keeps the newest progress of runs in flight. Items: id, token, value, types. A claim that is lost keeps nothing.
 create or replace function holdfast.keep_progress(_items json) returns integer
-language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _count integer;

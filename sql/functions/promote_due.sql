@@ -2,7 +2,8 @@
 -- many milliseconds the next is due (null: none).
 create or replace function holdfast.promote_due(_limit integer)
 returns table (promoted integer, next_ms double precision)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();

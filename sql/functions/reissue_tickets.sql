@@ -1,7 +1,8 @@
 -- Sweep: a waiting run whose ticket is missing, used up or locked for over 10 s gets a new one. It walks the waiting
 -- runs by id from a stored cursor, `_limit` at a time, one sweeper at once. Answers how many were re-issued.
 create or replace function holdfast.reissue_tickets(_limit integer) returns integer
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
   _from uuid;

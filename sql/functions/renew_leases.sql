@@ -5,7 +5,8 @@
 -- taken for dead and still renews is not: its process was frozen, or cut off.
 create or replace function holdfast.renew_leases(_worker uuid, _items json)
 returns table (id uuid, token integer, problem text)
-language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();

@@ -3,7 +3,8 @@
 -- `retried`, `key_taken` (another run has the key now) or `not_ended` (nothing to retry).
 create or replace function holdfast.retry_runs(_ids uuid[])
 returns table (id uuid, outcome text)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz;

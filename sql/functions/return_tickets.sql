@@ -1,6 +1,7 @@
 -- A worker that stops gives back tickets it had taken and not begun: their runs get new ones.
 create or replace function holdfast.return_tickets(_ids uuid[]) returns integer
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 begin
   perform holdfast._require_read_committed();
   perform 1 from (

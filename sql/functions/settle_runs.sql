@@ -7,7 +7,8 @@
 -- ended just so, or failed, by the same worker, and counts as done.
 create or replace function holdfast.settle_runs(_worker uuid, _ids uuid[], _items json)
 returns table (n integer, lost text)
-language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off as $$
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();

@@ -6,7 +6,8 @@
 -- locks a row only if that key's run has ended, and decides in a later statement than the one that locked.
 create or replace function holdfast.start_runs(_items json)
 returns table (n integer, id uuid, is_created boolean, state text, is_same_workflow boolean, is_same_input boolean)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();

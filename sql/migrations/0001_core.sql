@@ -2,8 +2,9 @@
 --
 -- Invariants, held by every function in sql/functions:
 --   1. `token` rises at every claim and at every end of one, so it is odd exactly while the run is running.
---   2. Whoever writes for a claim first locks the run's row by (id, token). (id, token) is unique, so raising the
---      token is a key update: `for key share` holds off a claim, a settle and a sweep, but not a renewal.
+--   2. Whoever writes for a claim first locks the run's row by (id, token), `for key share`. Whoever raises the token
+--      has first locked the row `for update`, which holds off the former and is held until the commit; a renewal, which
+--      changes no token, locks `for no key update` and passes beside them.
 --   3. Lock order: keys, then runs by (depth, id), then steps and signals, then the queue's rows.
 --   4. No index holds a lease's time or a progress value, so renewals never touch an index.
 
@@ -66,7 +67,6 @@ create table holdfast.runs (
   output json,
   output_types text,
   error json,
-  constraint runs_fence unique (id, token),
   constraint runs_failure_when_failed check ((failure is not null) = (state = 'failed')),
   constraint runs_token_odd_when_running check ((token % 2 = 1) = (state = 'running'))
 ) with (fillfactor = 70);
