@@ -28,8 +28,11 @@ export interface ThroughputResult {
   readonly results: Partial<Record<Work, Record<string, Cell>>>
 }
 
-/** The same for every peer, so that warming up weighs the same; a round takes 2 to 10 seconds. */
-const defaultRuns: Readonly<Record<Work, number>> = { W0: 30_000, W1: 25_000, W3: 20_000, W10: 8_000 }
+/**
+ * The same for every peer. A round takes 3 to 15 seconds: in shorter ones the compiler of JavaScript, which a worker
+ * meets once in its life, weighs more than the work.
+ */
+const defaultRuns: Readonly<Record<Work, number>> = { W0: 60_000, W1: 50_000, W3: 40_000, W10: 15_000 }
 
 type Rounds = Record<PeerName, RoundFigures[]>
 

@@ -15,7 +15,7 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
   _count integer;
-  _is_careful boolean := false;
+  _conflicts integer := 0;
 begin
   perform holdfast._require_read_committed();
   loop
@@ -32,12 +32,16 @@ begin
       from json_to_recordset(_items) i (id uuid, token integer, key text, kind text, value text, types text,
         seq integer, ordinal integer, tries smallint, duration_ms real, args text)
       join fenced f on f.id = i.id and f.token = i.token
-      where not _is_careful or not exists (
+      where _conflicts = 0 or not exists (
         select from holdfast.steps s where s.run_id = i.id and s.key = i.key limit 1);
       get diagnostics _count = row_count;
       exit;
     exception when unique_violation then
-      _is_careful := true;
+      -- Another session may keep one between this look and that insert.
+      _conflicts := _conflicts + 1;
+      if _conflicts > 10 then
+        raise;
+      end if;
     end;
   end loop;
 

@@ -4,6 +4,7 @@ import { ClosedError, ConfigError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
 import { explain, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
+import { typeParsers } from './type-parsers.ts'
 
 /**
  * Where SQL functions are called. Its own sessions are set up once, when they connect. A pool that belongs to the
@@ -175,32 +176,22 @@ function readConnectionString(connectionString: string | undefined, applicationN
   return { connectionString, application_name: applicationName, keepAlive: true }
 }
 
+/** A `bigint` here counts something, and JSON stays text for whoever knows what is in it. */
+export const plainTypes: pg.CustomTypesConfig = typeParsers({ numbers: [20, 21, 23, 700, 701], json: [] })
+
 /** A pool of sessions set up as ours. */
-export function sessionPool(config: pg.ClientConfig, size: number): pg.Pool {
+export function sessionPool(config: pg.ClientConfig, size: number, setup: string = sessionSetup): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     max: size,
     connectionTimeoutMillis: 10_000,
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it, whatever its types say
     onConnect: async (client) => {
-      await client.query(sessionSetup)
+      await client.query(setup)
     },
   })
   // An idle session that is cut off is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
-}
-
-const numberTypes = new Set([20, 21, 23, 700, 701])
-const boolType = 16
-
-/** Parsers of our own: an application may have changed pg's global ones. */
-export const plainTypes: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number) => (text: string) =>
-    numberTypes.has(oid)
-      ? Number(text)
-      : oid === boolType
-        ? text === 't'
-        : text) as pg.CustomTypesConfig['getTypeParser'],
 }

@@ -2,8 +2,9 @@ import { EventEmitter } from 'node:events'
 import type pg from 'pg'
 import type { Clock } from '../model/clock.ts'
 import { ClosedError } from '../model/errors.ts'
-import { sessionPool } from './database.ts'
+import { sessionPool, sessionSetup } from './database.ts'
 import { patiently } from './patience.ts'
+import { typeParsers } from './type-parsers.ts'
 
 /**
  * The pool the queue runs on. The queue gives up at the first query that meets a stopped database; this pool waits for
@@ -20,6 +21,9 @@ export interface PatientPoolOptions {
   readonly onLoss?: (error: unknown) => void
 }
 
+/** As the queue expects them, but for times: of the four in every job one is looked at, to be compared with its like. */
+const queueTypes = typeParsers({ numbers: [21, 23], json: [114, 3802] })
+
 type ConnectCallback = (error: Error | undefined, client?: pg.PoolClient, release?: () => void) => void
 
 export class PatientPool extends EventEmitter {
@@ -33,7 +37,7 @@ export class PatientPool extends EventEmitter {
     super()
     // The queue would warn that it is small; sessions are shared by batches, not one to a task.
     this.options = { max: Infinity }
-    this.#pool = sessionPool(config, size)
+    this.#pool = sessionPool({ ...config, types: queueTypes }, size, `${sessionSetup};set timezone = 'UTC'`)
     this.#clock = clock
     this.#onLoss = onLoss
     // The queue looks for listeners before it trusts a pool; errors are handled in here.

@@ -13,8 +13,8 @@ import type { Scope } from './scope.ts'
 export class Deliveries {
   readonly #clock: Clock
   readonly #scope: Scope
-  readonly #recorded: Delivery[] = []
-  readonly #made: Delivery[] = []
+  readonly #recorded: Recorded[] = []
+  readonly #made: Place[] = []
   readonly #bodies: (() => void)[] = []
   #seq: number
   #isScheduled = false
@@ -35,20 +35,16 @@ export class Deliveries {
   /** An outcome has been made just now: it gets its place in the order, and is handed out once `hand` is given. */
   make(): Place {
     this.#seq += 1
-    const delivery: Delivery = { seq: this.#seq, hand: undefined }
-    this.#made.push(delivery)
-    return {
-      seq: delivery.seq,
-      hand: (hand) => {
-        delivery.hand = hand
-        this.#schedule()
-      },
-      withdraw: () => {
-        const index = this.#made.indexOf(delivery)
-        if (index >= 0) this.#made.splice(index, 1)
-        this.#schedule()
-      },
-    }
+    const place = new Place(this.#seq, this)
+    this.#made.push(place)
+    return place
+  }
+
+  /** For a place: whether it can be handed out now is to be looked at. */
+  changed(gone?: Place): void {
+    const index = gone ? this.#made.indexOf(gone) : -1
+    if (index >= 0) this.#made.splice(index, 1)
+    this.#schedule()
   }
 
   /** Starts a new body when its turn has come: now, or later, bound to where it was asked for. */
@@ -69,29 +65,49 @@ export class Deliveries {
   #handOne(): boolean {
     const recorded = this.#recorded.shift()
     if (recorded) {
-      recorded.hand?.()
+      recorded.hand()
       return true
     }
     if (this.#bodies.length > 0) {
       for (const body of this.#bodies.splice(0)) body()
       return true
     }
-    if (!this.#made[0]?.hand) return false
-    this.#made.shift()?.hand?.()
+    const give = this.#made[0]?.given
+    if (!give) return false
+    this.#made.shift()
+    give()
     return true
   }
 }
 
 /** The place of an outcome in the order. Those behind it wait for it. */
-export interface Place {
+export class Place {
   readonly seq: number
+  readonly #deliveries: Deliveries
+  #given: (() => void) | undefined
+
+  constructor(seq: number, deliveries: Deliveries) {
+    this.seq = seq
+    this.#deliveries = deliveries
+  }
+
+  get given(): (() => void) | undefined {
+    return this.#given
+  }
+
   /** The outcome may be handed out, by calling `hand` when its turn comes. */
-  hand(hand: () => void): void
+  hand(hand: () => void): void {
+    this.#given = hand
+    this.#deliveries.changed()
+  }
+
   /** The outcome came to nothing: nobody waits for it any more. */
-  withdraw(): void
+  withdraw(): void {
+    this.#deliveries.changed(this)
+  }
 }
 
-interface Delivery {
+interface Recorded {
   readonly seq: number
-  hand: (() => void) | undefined
+  readonly hand: () => void
 }

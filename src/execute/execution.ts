@@ -101,14 +101,21 @@ export class Execution {
   }
 
   get #steps(): Steps {
-    const { claim, ...options } = this.#options
-    return (this.#madeSteps ??= new Steps({
-      ...options,
+    return (this.#madeSteps ??= this.#makeSteps())
+  }
+
+  #makeSteps(): Steps {
+    const { definition, claim, journal, clock, log } = this.#options
+    return new Steps({
+      definition,
       runId: claim.id,
+      journal,
       scope: this.#scope,
+      clock,
+      log,
       claimBeganAt: this.#beganAt,
       onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
-    }))
+    })
   }
 
   async #handle(): Promise<Outcome> {

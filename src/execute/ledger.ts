@@ -14,8 +14,8 @@ const longestName = 200
 
 /** Gives calls their keys and finds what was kept under them. The n-th call of a name gets `name#n` from n = 2 on. */
 export class Ledger {
-  readonly #memos: Map<string, Memo>
-  readonly #tries: Map<string, PendingTry>
+  readonly #memos: ReadonlyMap<string, Memo>
+  readonly #tries: ReadonlyMap<string, PendingTry>
   readonly #occurrences = new Map<string, number>()
   readonly #maxSteps: number
   readonly lastSeq: number
@@ -23,8 +23,8 @@ export class Ledger {
   #recalled = 0
 
   constructor(memos: readonly Memo[], tries: readonly PendingTry[], maxSteps: number) {
-    this.#memos = new Map(memos.map((memo) => [memo.key, memo]))
-    this.#tries = new Map(tries.map((tried) => [tried.key, tried]))
+    this.#memos = byKey(memos)
+    this.#tries = byKey(tries)
     this.#maxSteps = maxSteps
     this.lastSeq = memos.at(-1)?.seq ?? 0
   }
@@ -53,6 +53,13 @@ export class Ledger {
     if (memo) this.#recalled += 1
     return { key, ordinal: this.#calls, memo, pendingTry: this.#tries.get(key) }
   }
+}
+
+const none = new Map<string, never>()
+
+/** Most claims are a run's first, with nothing to look up. */
+function byKey<Kept extends { readonly key: string }>(kept: readonly Kept[]): ReadonlyMap<string, Kept> {
+  return kept.length === 0 ? none : new Map(kept.map((each) => [each.key, each]))
 }
 
 /** Refuses names that could be mistaken for a key's own signs, or not be stored. */

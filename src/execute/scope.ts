@@ -17,7 +17,7 @@ export class Scope {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #onRest: (wakeMs: number) => void
-  readonly #outstanding = new Set<(reason: unknown) => void>()
+  readonly #outstanding = new Set<PendingCall>()
   readonly #waits: Wait[] = []
   #abort: AbortController | undefined
   #refusal: Error | undefined
@@ -58,30 +58,16 @@ export class Scope {
   /** A promise for the call, which `begin` settles through its caller; or what calls get after the end. */
   call(name: string, begin: (caller: Caller) => void): Promise<unknown> {
     if (!this.#isOpen) return this.#late(name)
-    const promise = new Promise((resolve, reject) => {
-      this.#outstanding.add(reject)
-      const leave = (): void => {
-        this.#outstanding.delete(reject)
-        if (this.#waits.length > 0) this.#checkRest()
-      }
-      begin({
-        resolve: (value) => {
-          resolve(value)
-          leave()
-        },
-        reject: (reason) => {
-          reject(reason)
-          leave()
-        },
-        wait: (wait) => {
-          this.#waits.push(wait)
-          leave()
-        },
-      })
-    })
-    // A call that nobody awaits must not end the process when it fails.
-    promise.catch(() => undefined)
-    return promise
+    const call = new PendingCall(this.#leave)
+    this.#outstanding.add(call)
+    begin(call)
+    return call.promise
+  }
+
+  readonly #leave = (call: PendingCall, wait: Wait | undefined): void => {
+    this.#outstanding.delete(call)
+    if (wait) this.#waits.push(wait)
+    if (this.#waits.length > 0) this.#checkRest()
   }
 
   /** Throws once nothing may begin any more, for a body that was held up. */
@@ -101,7 +87,7 @@ export class Scope {
     this.#refusal = refusal
     if (refusal) {
       this.#abort?.abort(refusal)
-      for (const reject of this.#outstanding) reject(refusal)
+      for (const call of this.#outstanding) call.refuse(refusal)
     }
     this.close()
   }
@@ -131,6 +117,43 @@ export class Scope {
     return new Promise(() => undefined)
   }
 }
+
+class PendingCall implements Caller {
+  readonly promise: Promise<unknown>
+  readonly #leave: (call: PendingCall, wait: Wait | undefined) => void
+  #resolve!: (value: unknown) => void
+  #reject!: (reason: unknown) => void
+
+  constructor(leave: (call: PendingCall, wait: Wait | undefined) => void) {
+    this.#leave = leave
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  resolve(value: unknown): void {
+    this.#resolve(value)
+    this.#leave(this, undefined)
+  }
+
+  reject(reason: unknown): void {
+    this.refuse(reason)
+    this.#leave(this, undefined)
+  }
+
+  wait(wait: Wait): void {
+    this.#leave(this, wait)
+  }
+
+  /** A call that nobody awaits must not end the process when it fails. */
+  refuse(reason: unknown): void {
+    this.promise.catch(ignore)
+    this.#reject(reason)
+  }
+}
+
+const ignore = (): void => undefined
 
 /** Who made a call on `run`. Exactly one of these ends its being in flight. */
 export interface Caller {

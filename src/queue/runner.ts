@@ -23,7 +23,8 @@ export interface Ticket {
   readonly token: number | undefined
   /** The queue's: lower goes first. */
   readonly priority: number
-  readonly runAt: number
+  /** When it was due, as the database writes it: of two, the earlier is the lesser text. */
+  readonly runAt: string
 }
 
 export interface QueueRunnerOptions {
@@ -90,9 +91,7 @@ export class QueueRunner {
     const tasks: TaskList = Object.fromEntries(
       workflows.map((name) => [
         name,
-        async (payload, { job }) => {
-          await this.#take(name, payload, job.priority, job.run_at)
-        },
+        (payload, { job }) => this.#take(name, payload, job.priority, String(job.run_at)),
       ]),
     )
     this.#runner = await runQueue({
@@ -117,12 +116,12 @@ export class QueueRunner {
     if (this.#isStopping()) await this.#runner.stop().catch(() => undefined)
   }
 
-  async #take(workflow: string, payload: unknown, priority: number, runAt: Date | string): Promise<void> {
+  async #take(workflow: string, payload: unknown, priority: number, runAt: string): Promise<void> {
     const { run, token } = payload as { run?: unknown; token?: unknown }
     if (typeof run !== 'string') return
     const at = typeof token === 'number' ? token : undefined
     try {
-      await this.#options.onTicket({ run, workflow, token: at, priority, runAt: new Date(runAt).getTime() })
+      await this.#options.onTicket({ run, workflow, token: at, priority, runAt })
     } catch (error) {
       this.#options.log.error({ error, runId: run }, 'A ticket could not be looked at; it will be issued again.')
     }

@@ -13,7 +13,7 @@ export interface Taken {
   readonly sentAt: number
 }
 
-interface Wanted extends Ticket {
+interface Wanted extends Pick<Ticket, 'run' | 'priority' | 'runAt'> {
   readonly leaseMs: number
 }
 
@@ -38,7 +38,7 @@ export class Claimer {
     this.#batcher = new Batcher({
       clock: patience.clock,
       until: patience.until,
-      compare: (a, b) => a.priority - b.priority || a.runAt - b.runAt || (a.run < b.run ? -1 : 1),
+      compare: (a, b) => a.priority - b.priority || byText(a.runAt, b.runAt) || byText(a.run, b.run),
       flush: (wanted) => this.#claim(wanted, patience),
     })
   }
@@ -48,7 +48,7 @@ export class Claimer {
     const workflow = this.#registry.get(ticket.workflow)
     if (!workflow) return undefined
     // A call already under way may have looked before this ticket was issued.
-    for (let asked; (asked = this.#asked.get(ticket.run));) await asked
+    for (let asked; (asked = this.#asked.get(ticket.run));) await asked.then(ignore, ignore)
     const held = this.#slots.get(ticket.run)
     if (held) {
       const isOld = ticket.token === undefined || ticket.token < held.claim.token
@@ -57,16 +57,13 @@ export class Claimer {
       await this.#slots.whenFree(ticket.run)
       return await this.claim(ticket)
     }
-    const asking = this.#batcher.add({ ...ticket, leaseMs: workflow.definition.leaseMs })
-    const settled = asking.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#asked.set(ticket.run, settled)
+    const { run, priority, runAt } = ticket
+    const asking = this.#batcher.add({ run, priority, runAt, leaseMs: workflow.definition.leaseMs })
+    this.#asked.set(run, asking)
     try {
       return await asking
     } finally {
-      this.#asked.delete(ticket.run)
+      this.#asked.delete(run)
     }
   }
 
@@ -94,4 +91,10 @@ export class Claimer {
       })
     })
   }
+}
+
+const ignore = (): void => undefined
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
