@@ -1,12 +1,11 @@
--- Takes the runs named by tickets under a lease each. Items: id, lease_ms; `_ids` are their ids. Answers the runs
--- taken, with the memos they recall; a ticket whose run is gone, taken or not due answers nothing.
+-- Takes the runs named by tickets under a lease each, one array a column. Answers the runs taken, with the memos they recall; a ticket whose run is gone, taken or not due answers nothing.
 --
 -- A claim whose reply was lost is asked for again (_is_repeated) with the runs the worker does not hold: those it has
 -- all the same, it has from the lost reply, and they are answered as that one would have done.
 --
 -- A run is locked by id alone, whatever its state, and its state and signals are read in a later statement: with the
 -- state in the locking statement, a signal that arrives while the run suspends is lost.
-create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _items json, _is_repeated boolean)
+create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _leases_ms double precision[], _is_repeated boolean)
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
   memos text, tries text)
@@ -28,7 +27,7 @@ begin
     set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at,
       attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
       lease_until = _at + i.lease_ms * interval '1 ms', recalled = null, reason = null, error = null
-    from json_to_recordset(_items) i (id uuid, lease_ms double precision)
+    from unnest(_ids, _leases_ms) i (id, lease_ms)
     where r.id = any(_ids) and r.id = i.id
       and (r.state = 'waiting' or r.state = 'suspended' and exists (
         select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)))

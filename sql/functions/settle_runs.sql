@@ -1,11 +1,12 @@
--- Ends claims. Items: id, token, outcome (done, retry, snooze, failed, suspended, released), delay_ms, output,
--- output_types, failure (cause, for failed; for retry, the cause if no attempt is left), reason, error, recalled,
--- waits_for (signal names), memos (failures the handler went past), tries (steps that were tried and not kept); `_ids`
--- are their ids. Answers only the claims that were lost, n from 1, with the reason.
+-- Ends claims, one array a column. Outcomes: done, retry, snooze, failed, suspended, released. Details, if there are any:
+-- delay_ms, failure (cause, for failed; for retry, the cause if no attempt is left), reason, error, waits_for (signal
+-- names), memos (failures the handler went past), tries (steps that were tried and not kept). Answers only the claims
+-- that were lost, n from 1, with the reason.
 --
 -- Past its deadline a run fails, whatever the claim answers. A settle repeated after its reply was lost finds the claim
 -- ended just so, or failed, by the same worker, and counts as done.
-create or replace function holdfast.settle_runs(_worker uuid, _ids uuid[], _items json)
+create or replace function holdfast.settle_runs(_worker uuid, _ids uuid[], _tokens integer[], _outcomes text[],
+  _recalled integer[], _outputs json[], _output_types text[], _details json[])
 returns table (n integer, lost text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
@@ -28,42 +29,45 @@ begin
     select i.*, l.deadline_at, l.deadline_at <= _at and i.outcome <> 'failed' as is_late, case
         when l.deadline_at <= _at or i.outcome = 'retry' and l.is_last then 'failed'
         when i.outcome in ('done', 'failed', 'suspended') then i.outcome
-        when i.delay_ms > 0 then 'scheduled'
+        when (i.details ->> 'delay_ms')::double precision > 0 then 'scheduled'
         else 'waiting'
       end as state
     from locked l
-    join json_to_recordset(_items) i (id uuid, token integer, outcome text, delay_ms double precision, output text,
-      output_types text, failure text, reason text, error json, recalled integer, waits_for text[], memos json,
-      tries json) on i.id = l.id and i.token = l.token
+    join unnest(_ids, _tokens, _outcomes, _recalled, _outputs, _output_types, _details)
+      i (id, token, outcome, recalled, output, output_types, details) on i.id = l.id and i.token = l.token
     where l.worker_id = _worker
   ), settled as (
     update holdfast.runs r
-    set state = d.state, token = r.token + 1, lease_until = null, recalled = d.recalled, error = d.error,
-      reason = case when d.is_late then 'The run was not done by its deadline.' else d.reason end,
-      output = case when d.state = 'done' then d.output::json end,
-      output_types = case when d.state = 'done' then d.output_types end, waits_for = d.waits_for,
-      failure = case when d.is_late then 'deadline' when d.state = 'failed' then coalesce(d.failure, 'attempts_exhausted') end,
+    set state = d.state, token = r.token + 1, lease_until = null, recalled = d.recalled,
+      error = d.details -> 'error',
+      reason = case when d.is_late then 'The run was not done by its deadline.' else d.details ->> 'reason' end,
+      output = case when d.state = 'done' then d.output end,
+      output_types = case when d.state = 'done' then d.output_types end,
+      waits_for = case when d.details -> 'waits_for' is not null
+        then array(select json_array_elements_text(d.details -> 'waits_for')) end,
+      failure = case when d.is_late then 'deadline' when d.state = 'failed' then coalesce(d.details ->> 'failure', 'attempts_exhausted') end,
       is_resuming = d.outcome in ('snooze', 'suspended', 'released'),
       ended_at = case when d.state in ('done', 'failed') then _at end,
       due_at = case when d.state in ('done', 'failed') then r.due_at
-        else least(_at + d.delay_ms * interval '1 ms', d.deadline_at) end
+        else least(_at + (d.details ->> 'delay_ms')::double precision * interval '1 ms', d.deadline_at) end
     from decided d
     where r.id = any(_ids) and r.id = d.id and r.token = d.token
-    returning r.id, r.state, d.memos is not null or d.tries is not null as has_leftovers
+    returning r.id, r.state,
+      d.details -> 'memos' is not null or d.details -> 'tries' is not null as has_leftovers
   )
   select coalesce(array_agg(id), '{}'), array_agg(id) filter (where state not in ('done', 'failed')),
     bool_or(has_leftovers)
   into _settled, _open, _has_leftovers from settled;
 
   if _has_leftovers then
-    perform holdfast._keep_leftovers(_items, _settled);
+    perform holdfast._keep_leftovers(_ids, _tokens, _details, _settled);
   end if;
 
   if _open is not null then
     insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason,
       error)
     select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, i.outcome, r.recalled, r.reason, r.error
-    from holdfast.runs r join json_to_recordset(_items) i (id uuid, token integer, outcome text)
+    from holdfast.runs r join unnest(_ids, _tokens, _outcomes) i (id, token, outcome)
       on i.id = r.id and i.token = r.token - 1
     where r.id = any(_open);
 
@@ -87,8 +91,7 @@ begin
   if cardinality(_settled) < cardinality(_ids) then
     return query
     select i.n::integer, holdfast._lost_reason(i.id, i.token)
-    from rows from (json_to_recordset(_items) as (id uuid, token integer, outcome text))
-      with ordinality i (id, token, outcome, n)
+    from unnest(_ids, _tokens, _outcomes) with ordinality i (id, token, outcome, n)
     where not exists (
       select from holdfast.all_claims c
       where c.run_id = i.id and c.token = i.token and c.worker_id = _worker and c.ended_at is not null

@@ -3,7 +3,7 @@ import type { Claim } from '../model/claim.ts'
 import type { NewMemo, StoredOutcome } from '../model/journal.ts'
 import type { Queryable } from '../model/run.ts'
 import { BodyQueries } from './body-queries.ts'
-import { keepItem, keepSteps, storedOrLost } from './calls.ts'
+import { keepItem, keepOnce, storedOrLost } from './claim-calls.ts'
 import { codeOf, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
 import type { Database } from './database.ts'
 import { patiently, type Patience } from './patience.ts'
@@ -137,7 +137,7 @@ class Transaction {
 
   /** Answers the memo that was there already, which another commit made. */
   async #keep(client: PoolClient, memo: NewMemo): Promise<StoredOutcome | undefined> {
-    const [problem] = await keepSteps(this.#database, [keepItem(this.#claim, memo, true)], client)
+    const problem = await keepOnce(this.#database, keepItem(this.#claim, memo), client)
     return problem && storedOrLost(this.#claim, problem)
   }
 }

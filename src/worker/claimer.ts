@@ -1,5 +1,6 @@
 import { Batcher } from '../db/batcher.ts'
-import { claimRuns, returnTickets } from '../db/calls.ts'
+import { returnTickets } from '../db/calls.ts'
+import { claimRuns } from '../db/claim-calls.ts'
 import type { Database } from '../db/database.ts'
 import { patiently, type Patience } from '../db/patience.ts'
 import type { Registry } from '../define/registry.ts'

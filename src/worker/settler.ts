@@ -1,5 +1,5 @@
 import { Batcher } from '../db/batcher.ts'
-import { settleRuns, type SettleItem } from '../db/calls.ts'
+import { settleRuns, type SettleDetails, type SettleItem } from '../db/claim-calls.ts'
 import type { Database } from '../db/database.ts'
 import { patiently, type Patience } from '../db/patience.ts'
 import type { Claim } from '../model/claim.ts'
@@ -16,7 +16,7 @@ export class Settler {
     this.#batcher = new Batcher({
       clock: patience.clock,
       until: patience.until,
-      sizeOf: (item) => (item.output?.length ?? 0) + (item.error ? 4_096 : 0) + 300,
+      sizeOf: (item) => (item.output?.length ?? 0) + (item.details ? 4_096 : 0) + 300,
       flush: (items) =>
         patiently(patience, async () => {
           const lost = await settleRuns(database, workerId, items)
@@ -28,31 +28,38 @@ export class Settler {
   }
 
   /** Answers why the claim had been lost, if it had. */
-  settle(claim: Claim, outcome: Settled, ending: Ending): Promise<LeaseLostReason | undefined> {
-    const { recalled, failures, tries } = ending
+  settle(claim: Claim, outcome: Settled, { recalled, failures, tries }: Ending): Promise<LeaseLostReason | undefined> {
+    const details = detailsOf(outcome)
+    const isPlain = details === undefined && failures.length === 0 && tries.length === 0
     return this.#batcher.add({
       id: claim.id,
       token: claim.token,
       outcome: outcome.kind,
       recalled,
-      memos:
-        failures.length === 0
-          ? undefined
-          : failures.map(({ durationMs, ...memo }) => ({ ...memo, duration_ms: durationMs })),
-      tries: tries.length === 0 ? undefined : tries.map(({ retryMs, ...tried }) => ({ ...tried, retry_ms: retryMs })),
-      ...fieldsOf(outcome),
+      output: outcome.kind === 'done' ? outcome.output.json : undefined,
+      output_types: outcome.kind === 'done' ? outcome.output.types : undefined,
+      details: isPlain ? undefined : { ...details, memos: memosOf(failures), tries: triesOf(tries) },
     })
   }
 }
 
-type Fields = Pick<SettleItem, 'delay_ms' | 'output' | 'output_types' | 'failure' | 'reason' | 'error'>
-
-function fieldsOf(outcome: Settled): Fields {
-  return fields[outcome.kind](outcome as never)
+function memosOf(failures: Ending['failures']): SettleDetails['memos'] {
+  if (failures.length === 0) return undefined
+  return failures.map(({ durationMs, ...memo }) => ({ ...memo, duration_ms: durationMs }))
 }
 
-const fields: { readonly [K in Settled['kind']]: (outcome: Extract<Settled, { kind: K }>) => Fields } = {
-  done: ({ output }) => ({ output: output.json, output_types: output.types }),
+function triesOf(tries: Ending['tries']): SettleDetails['tries'] {
+  return tries.length === 0 ? undefined : tries.map(({ retryMs, ...tried }) => ({ ...tried, retry_ms: retryMs }))
+}
+
+function detailsOf(outcome: Settled): SettleDetails | undefined {
+  return details[outcome.kind](outcome as never)
+}
+
+const details: {
+  readonly [K in Settled['kind']]: (outcome: Extract<Settled, { kind: K }>) => SettleDetails | undefined
+} = {
+  done: () => undefined,
   retry: ({ delayMs, reason, error, ifLast }) => ({ delay_ms: delayMs, reason, error, failure: ifLast }),
   snooze: ({ delayMs, reason }) => ({ delay_ms: delayMs, reason }),
   failed: ({ failure, reason, error }) => ({ failure, reason, error }),

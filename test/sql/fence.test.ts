@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { claim, memo, newWorker, runningRuns } from '../support/runs.ts'
+import { claim, keep, memo, newWorker, runningRuns, settle } from '../support/runs.ts'
 
 const database = useDatabase()
 
@@ -33,7 +33,7 @@ test('STEP-02: a take-over waits for a step that is being kept, and then sees it
   const [owner, other] = [await connect(database), await connect(database)]
   const [id] = (await runningRuns(owner, newWorker(), 1)) as [string]
   await owner.query('begin')
-  expect(await owner.call('keep_steps', `{${id}}`, [memo(id, 1)])).toEqual([])
+  expect(await keep(owner, [memo(id, 1)])).toEqual([])
   await other.query(`update holdfast.runs set lease_until = '-infinity' where id = $1`, [id])
   const [{ end_leases: skipped }] = (await other.call('end_leases', 100)) as [{ end_leases: number }]
   expect(skipped).toBe(0)
@@ -48,7 +48,7 @@ test('LEASE-05: a step that meets a take-over under way waits for it and is refu
   const [id] = (await runningRuns(owner, newWorker(), 1)) as [string]
   await other.query('begin')
   await takeOver(other, id)
-  const waiting = await owner.block(owner.call('keep_steps', `{${id}}`, [memo(id, 1)]))
+  const waiting = await owner.block(keep(owner, [memo(id, 1)]))
   await other.query('commit')
   expect(await waiting.done).toMatchObject([{ n: 1, lost: 'superseded' }])
   expect(await stepsOf(other, id)).toEqual([])
@@ -59,7 +59,7 @@ test('a step that is being kept does not hold up the renewal of its lease', asyn
   const worker = newWorker()
   const [id] = (await runningRuns(owner, worker, 1)) as [string]
   await owner.query('begin')
-  await owner.call('keep_steps', `{${id}}`, [memo(id, 1)])
+  await keep(owner, [memo(id, 1)])
   expect(await renewing.call('renew_leases', worker, [{ id, token: 1, lease_ms: 1_000 }])).toEqual([])
   await owner.query('commit')
 })
@@ -90,7 +90,7 @@ test('a renewal says which claims are lost, and why', async () => {
   const session = await connect(database)
   const worker = newWorker()
   const [gone, taken] = (await runningRuns(session, worker, 2)) as [string, string]
-  await session.call('settle_runs', worker, `{${gone}}`, [{ id: gone, token: 1, outcome: 'done' }])
+  await settle(session, worker, [{ id: gone, token: 1, outcome: 'done' }])
   await takeOver(session, taken)
   const items = [gone, taken].map((id) => ({ id, token: 1, lease_ms: 1_000 }))
   expect(await session.call('renew_leases', worker, items)).toEqual([

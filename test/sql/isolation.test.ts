@@ -2,15 +2,16 @@ import { expect, test } from 'vitest'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { newWorker, startItem } from '../support/runs.ts'
+import { claimValues, keepValues, settleValues } from '../../src/db/claim-calls.ts'
 
 const database = useDatabase()
 
 /** Every function that locks and then reads, with arguments that would do nothing. */
 const deciding: readonly (readonly [string, ...unknown[]])[] = [
-  ['claim_runs', newWorker(), '{}', [], false],
-  ['keep_steps', '{}', []],
+  ['claim_runs', ...claimValues(newWorker(), [], false)],
+  ['keep_steps', ...keepValues([], false)],
   ['keep_progress', []],
-  ['settle_runs', newWorker(), '{}', []],
+  ['settle_runs', ...settleValues(newWorker(), [])],
   ['renew_leases', newWorker(), []],
   ['cancel_runs', '{}', null],
   ['retry_runs', '{}'],

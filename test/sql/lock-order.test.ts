@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { memo, newWorker, pgArray, runningRuns, waitingRuns } from '../support/runs.ts'
+import { claim, keep, memo, newWorker, pgArray, runningRuns, settle, waitingRuns } from '../support/runs.ts'
 
 const database = useDatabase()
 const worker = newWorker()
@@ -17,17 +17,15 @@ interface Case {
 const cases: Readonly<Record<string, Case>> = {
   claim_runs: {
     from: 'waiting',
-    call: (session, ids) => {
-      const items = ids.map((id) => ({ id, lease_ms: 1_000 }))
-      return session.call('claim_runs', worker, pgArray(ids), items, false)
-    },
+    call: (session, ids) => claim(session, worker, ids),
   },
   keep_steps: {
     from: 'running',
-    call: (session, ids) => {
-      const items = ids.map((id) => memo(id, 1))
-      return session.call('keep_steps', pgArray(ids), items)
-    },
+    call: (session, ids) =>
+      keep(
+        session,
+        ids.map((id) => memo(id, 1)),
+      ),
   },
   keep_progress: {
     from: 'running',
@@ -38,10 +36,12 @@ const cases: Readonly<Record<string, Case>> = {
   },
   settle_runs: {
     from: 'running',
-    call: (session, ids) => {
-      const items = ids.map((id) => ({ id, token: 1, outcome: 'done' }))
-      return session.call('settle_runs', worker, pgArray(ids), items)
-    },
+    call: (session, ids) =>
+      settle(
+        session,
+        worker,
+        ids.map((id) => ({ id, token: 1, outcome: 'done' })),
+      ),
   },
   cancel_runs: { from: 'running', call: (session, ids) => session.call('cancel_runs', pgArray(ids), null) },
   retry_runs: { from: 'failed', call: (session, ids) => session.call('retry_runs', pgArray(ids)) },
@@ -51,8 +51,8 @@ const cases: Readonly<Record<string, Case>> = {
 async function runsIn(state: State, session: Connection): Promise<string[]> {
   if (state === 'waiting') return await waitingRuns(session, 2)
   const ids = await runningRuns(session, worker, 2)
-  const failed = ids.map((id) => ({ id, token: 1, outcome: 'failed', failure: 'rejected' }))
-  if (state === 'failed') await session.call('settle_runs', worker, pgArray(ids), failed)
+  const failed = ids.map((id) => ({ id, token: 1, outcome: 'failed', details: { failure: 'rejected' } }))
+  if (state === 'failed') await settle(session, worker, failed)
   return ids
 }
 

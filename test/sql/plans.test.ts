@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { memo, newWorker, pgArray, startItem } from '../support/runs.ts'
+import { claim, keep, memo, newWorker, settle, startItem } from '../support/runs.ts'
 
 const database = useDatabase()
 const worker = newWorker()
@@ -38,21 +38,19 @@ async function counters(session: Connection): Promise<Reads> {
 async function live(session: Connection): Promise<Record<string, Reads>> {
   const items = Array.from({ length: batch }, () => startItem())
   const ids = items.map((item) => item.id)
-  const array = pgArray(ids)
   const leases = ids.map((id) => ({ id, token: 1, lease_ms: 60_000 }))
   const done = ids.map((id) => ({ id, token: 1, outcome: 'done', output: '1' }))
   return {
     start: await readsOf(session, () => session.call('start_runs', items)),
-    claim: await readsOf(session, () => session.call('claim_runs', worker, array, leases, false)),
+    claim: await readsOf(session, () => claim(session, worker, ids)),
     keep: await readsOf(session, () =>
-      session.call(
-        'keep_steps',
-        array,
+      keep(
+        session,
         ids.map((id) => memo(id, 1)),
       ),
     ),
     renew: await readsOf(session, () => session.call('renew_leases', worker, leases)),
-    settle: await readsOf(session, () => session.call('settle_runs', worker, array, done)),
+    settle: await readsOf(session, () => settle(session, worker, done)),
   }
 }
 

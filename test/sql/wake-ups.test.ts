@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { claim, newId, newWorker, runningRuns, waitingRuns } from '../support/runs.ts'
+import { claim, newId, newWorker, runningRuns, settle, waitingRuns } from '../support/runs.ts'
 
 const database = useDatabase()
 
 async function suspend(session: Connection, worker: string, id: string): Promise<void> {
-  const item = { id, token: 1, outcome: 'suspended', waits_for: ['paid'] }
-  expect(await session.call('settle_runs', worker, `{${id}}`, [item])).toEqual([])
+  const item = { id, token: 1, outcome: 'suspended', details: { waits_for: ['paid'] } }
+  expect(await settle(session, worker, [item])).toEqual([])
 }
 
 async function send(session: Connection, run: string): Promise<void> {
@@ -96,7 +96,7 @@ test("LEASE-01: the next claim's ticket is issued beside the old one that is jus
   const [id] = (await runningRuns(settler, worker, 1)) as [string]
   await fetching.query('begin')
   await fetching.query(fetch, [`${id}:0`])
-  await settler.call('settle_runs', worker, `{${id}}`, [{ id, token: 1, outcome: 'retry', delay_ms: 0 }])
+  await settle(settler, worker, [{ id, token: 1, outcome: 'retry', details: { delay_ms: 0 } }])
   await fetching.query('commit')
   const keys = await settler.query(
     `select key from holdfast_queue._private_jobs where payload ->> 'run' = $1 order by key`,

@@ -5,7 +5,7 @@ import { claimByHand, memo as newMemo } from '../support/claim-by-hand.ts'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { memo, newWorker, runningRuns } from '../support/runs.ts'
+import { keep, memo, newWorker, runningRuns } from '../support/runs.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -30,7 +30,7 @@ test.each([
   'STEP-02: a %s that comes to be kept %s that of the claim which took over is refused, and the other answer is kept',
   async (way, when) => {
     await database.query('create table if not exists written (run_id uuid, answer text)')
-    const keep = ways[way]
+    const keepIn = ways[way]
     const [inFirst, first, inSecond, second, kept, end] = [signal(), signal(), signal(), signal(), signal(), signal()]
     const refused = signal<unknown>()
     let claims = 0
@@ -41,7 +41,7 @@ test.each([
         claims += 1
         const [answer, entered, go] =
           claims === 1 ? (['first', inFirst, first] as const) : (['second', inSecond, second] as const)
-        const keeping = keep(run, async () => {
+        const keeping = keepIn(run, async () => {
           entered.give()
           await go.promise
           return answer
@@ -83,8 +83,8 @@ test('STEP-02: of two sessions that keep one step under one token the first wins
   const [one, two] = [await connect(database), await connect(database)]
   const [id] = (await runningRuns(one, newWorker(), 1)) as [string]
   await one.query('begin')
-  expect(await one.call('keep_steps', `{${id}}`, [memo(id, 1, { value: '"one"', seq: 1 })])).toEqual([])
-  const waiting = await two.block(two.call('keep_steps', `{${id}}`, [memo(id, 1, { value: '"two"', seq: 2 })]))
+  expect(await keep(one, [memo(id, 1, { value: '"one"', seq: 1 })])).toEqual([])
+  const waiting = await two.block(keep(two, [memo(id, 1, { value: '"two"', seq: 2 })]))
   await one.query('commit')
   expect(await waiting.done).toEqual([{ n: 1, lost: null, kind: 'answer', value: '"one"', types: null }])
   expect(await one.query('select value from holdfast.steps where run_id = $1', [id])).toEqual([{ value: 'one' }])
@@ -94,8 +94,8 @@ test('STEP-02: if the first is undone after all, the other wins', async () => {
   const [one, two] = [await connect(database), await connect(database)]
   const [id] = (await runningRuns(one, newWorker(), 1)) as [string]
   await one.query('begin')
-  await one.call('keep_steps', `{${id}}`, [memo(id, 1, { value: '"one"', seq: 1 })])
-  const waiting = await two.block(two.call('keep_steps', `{${id}}`, [memo(id, 1, { value: '"two"', seq: 2 })]))
+  await keep(one, [memo(id, 1, { value: '"one"', seq: 1 })])
+  const waiting = await two.block(keep(two, [memo(id, 1, { value: '"two"', seq: 2 })]))
   await one.query('rollback')
   expect(await waiting.done).toEqual([])
   expect(await one.query('select value from holdfast.steps where run_id = $1', [id])).toEqual([{ value: 'two' }])
@@ -104,11 +104,9 @@ test('STEP-02: if the first is undone after all, the other wins', async () => {
 test('STEP-02: a step of a transaction that finds its place taken gets the other value, be it all the same', async () => {
   const session = await connect(database)
   const [id] = (await runningRuns(session, newWorker(), 1)) as [string]
-  await session.call('keep_steps', `{${id}}`, [memo(id, 1)])
-  const again = (overrides: object): Promise<unknown[]> =>
-    session.call('keep_steps', `{${id}}`, [memo(id, 1, overrides)])
-  expect(await again({})).toEqual([])
-  expect(await again({ is_once: true })).toMatchObject([{ n: 1, lost: null, value: '1' }])
+  await keep(session, [memo(id, 1)])
+  expect(await keep(session, [memo(id, 1)])).toEqual([])
+  expect(await keep(session, [memo(id, 1)], true)).toMatchObject([{ n: 1, lost: null, value: '1' }])
 })
 
 test('STEP-02: callers that race for a hundred keys under one token all see what is stored', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, expect } from 'vitest'
-import { claimRuns, type LeaseProblem } from '../../src/db/calls.ts'
+import type { LeaseProblem } from '../../src/db/calls.ts'
+import { claimRuns } from '../../src/db/claim-calls.ts'
 import { Database } from '../../src/db/database.ts'
 import { JournalStore } from '../../src/db/live-journal.ts'
 import type { Claim } from '../../src/model/claim.ts'

@@ -1,3 +1,4 @@
+import { claimValues, keepValues, settleValues, type KeepItem, type SettleItem } from '../../src/db/claim-calls.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { uuidv4, uuidv7 } from '../../src/model/id.ts'
 import type { Connection } from './connections.ts'
@@ -53,7 +54,21 @@ export interface ClaimedRow {
 
 export async function claim(connection: Connection, worker: string, ids: readonly string[]): Promise<ClaimedRow[]> {
   const items = ids.map((id) => ({ id, lease_ms: 30_000 }))
-  return (await connection.call('claim_runs', worker, pgArray(ids), items, false)) as unknown as ClaimedRow[]
+  return (await connection.call('claim_runs', ...claimValues(worker, items, false))) as unknown as ClaimedRow[]
+}
+
+export async function keep(connection: Connection, items: readonly KeepItem[], isOnce = false): Promise<unknown[]> {
+  return await connection.call('keep_steps', ...keepValues(items, isOnce))
+}
+
+export type Ended = Omit<SettleItem, 'recalled'>
+
+export async function settle(connection: Connection, worker: string, items: readonly Ended[]): Promise<unknown[]> {
+  const values = settleValues(
+    worker,
+    items.map((item) => ({ ...item, recalled: 0 })),
+  )
+  return await connection.call('settle_runs', ...values)
 }
 
 /** As an array literal of uuids. */
@@ -62,6 +77,19 @@ export function pgArray(ids: readonly string[]): string {
 }
 
 /** An item for keep_steps. */
-export function memo(id: string, token: number, overrides: object = {}): object {
-  return { id, token, key: 'step', kind: 'answer', value: '1', types: null, seq: 1, ordinal: 1, tries: 1, ...overrides }
+export function memo(id: string, token: number, overrides: Partial<KeepItem> = {}): KeepItem {
+  return {
+    id,
+    token,
+    key: 'step',
+    kind: 'answer',
+    value: '1',
+    types: null,
+    seq: 1,
+    ordinal: 1,
+    tries: 1,
+    duration_ms: 1,
+    args: undefined,
+    ...overrides,
+  }
 }
