@@ -43,14 +43,34 @@ test('STEP-02: a take-over waits for a step that is being kept, and then sees it
   expect(await stepsOf(other, id)).toEqual([{ key: 'step', token: 1 }])
 })
 
-test('LEASE-05: a step that meets a take-over under way waits for it and is refused', async () => {
+type End = (session: Connection, id: string, worker: string) => Promise<unknown>
+
+async function sweep(session: Connection, id: string): Promise<void> {
+  await session.query(`update holdfast.runs set lease_until = '-infinity' where id = $1`, [id])
+  expect(await session.call('end_leases', 100)).toEqual([{ end_leases: 1 }])
+}
+
+/** Everything that raises a running run's token. */
+const ends: readonly { end: string; by: End; lost: 'superseded' | 'not_found' }[] = [
+  { end: 'a take-over', by: takeOver, lost: 'superseded' },
+  { end: 'a sweep', by: sweep, lost: 'not_found' },
+  {
+    end: 'a settle',
+    by: (session, id, worker) => settle(session, worker, [{ id, token: 1, outcome: 'done', output: '1' }]),
+    lost: 'not_found',
+  },
+  { end: 'a cancel', by: (session, id) => session.call('cancel_runs', `{${id}}`, null), lost: 'not_found' },
+]
+
+test.each(ends)('LEASE-05: a step that meets $end under way waits for it and is refused', async ({ by, lost }) => {
   const [owner, other] = [await connect(database), await connect(database)]
-  const [id] = (await runningRuns(owner, newWorker(), 1)) as [string]
+  const worker = newWorker()
+  const [id] = (await runningRuns(owner, worker, 1)) as [string]
   await other.query('begin')
-  await takeOver(other, id)
+  await by(other, id, worker)
   const waiting = await owner.block(keep(owner, [memo(id, 1)]))
   await other.query('commit')
-  expect(await waiting.done).toMatchObject([{ n: 1, lost: 'superseded' }])
+  expect(await waiting.done).toMatchObject([{ n: 1, lost }])
   expect(await stepsOf(other, id)).toEqual([])
 })
 

@@ -101,6 +101,31 @@ test('STEP-02: if the first is undone after all, the other wins', async () => {
   expect(await one.query('select value from holdfast.steps where run_id = $1', [id])).toEqual([{ value: 'two' }])
 })
 
+test('STEP-02: in a batch, a step that was there already keeps no other from being kept', async () => {
+  const session = await connect(database)
+  const [one, two, three] = (await runningRuns(session, newWorker(), 3)) as [string, string, string]
+  await keep(session, [memo(two, 1, { value: '"first"', seq: 1 })])
+  const batch = [one, two, three].map((id) => memo(id, 1, { value: '"second"', seq: 2 }))
+  expect(await keep(session, batch)).toEqual([{ n: 2, lost: null, kind: 'answer', value: '"first"', types: null }])
+  const kept = await session.query('select run_id, value from holdfast.steps where run_id = any($1)', [
+    [one, two, three],
+  ])
+  expect(kept).toHaveLength(3)
+  expect(kept).toEqual(
+    expect.arrayContaining([
+      { run_id: one, value: 'second' },
+      { run_id: two, value: 'first' },
+      { run_id: three, value: 'second' },
+    ]),
+  )
+})
+
+test('a batch that holds one step twice is refused: it is not tried for ever', async () => {
+  const session = await connect(database)
+  const [id] = (await runningRuns(session, newWorker(), 1)) as [string]
+  await expect(keep(session, [memo(id, 1), memo(id, 1)])).rejects.toMatchObject({ code: '23505' })
+})
+
 test('STEP-02: a step of a transaction that finds its place taken gets the other value, be it all the same', async () => {
   const session = await connect(database)
   const [id] = (await runningRuns(session, newWorker(), 1)) as [string]
