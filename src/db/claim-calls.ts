@@ -5,7 +5,10 @@ import type { Queryable } from '../model/run.ts'
 import { jsonArray, plainArray, textArray } from './arrays.ts'
 import type { Database } from './database.ts'
 
-/** The calls that a claim is made of, many runs' in one: claim, keep, settle. Names are those of sql/functions. */
+/**
+ * The calls that a claim is made of, many runs' in one: claim, keep, settle. Names are those of sql/functions. What each
+ * function takes, in its order, is what `claimValues` and the like make.
+ */
 
 interface ClaimRow {
   readonly id: string
