@@ -11,7 +11,7 @@ const usage = `npm run bench -- throughput [options]
   --work W0,W1,W3,W10                  which works; default: all
   --slots 16,64,200                    how many runs a worker may have in flight
   --rounds 3                           rounds of each cell
-  --runs N                             runs of a round; default: what takes 3 to 15 seconds
+  --runs N                             runs of a round; default: what takes 3 to 20 seconds
   --peers ceiling,graphile,holdfast    who takes part; default: all
   --profile FOLDER                     leave a CPU profile of every worker process there
   --json                               end stdout with the result as one line of JSON

@@ -29,10 +29,10 @@ export interface ThroughputResult {
 }
 
 /**
- * The same for every peer. A round takes 3 to 15 seconds: in shorter ones the compiler of JavaScript, which a worker
+ * The same for every peer. A round takes 3 to 20 seconds: in shorter ones the compiler of JavaScript, which a worker
  * meets once in its life, weighs more than the work.
  */
-const defaultRuns: Readonly<Record<Work, number>> = { W0: 60_000, W1: 50_000, W3: 40_000, W10: 15_000 }
+const defaultRuns: Readonly<Record<Work, number>> = { W0: 80_000, W1: 60_000, W3: 60_000, W10: 20_000 }
 
 type Rounds = Record<PeerName, RoundFigures[]>
 

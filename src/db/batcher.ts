@@ -11,8 +11,8 @@ import { isItemFault, isLockTimeout } from './database-errors.ts'
  */
 
 export interface BatcherOptions<Item, Result> {
-  /** Writes the items in one call; answers one result an item, in their order. */
-  readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>
+  /** Writes the items in one call; answers one result an item, in their order. An error there is that item's alone. */
+  readonly flush: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>
   readonly sizeOf?: (item: Item) => number
   readonly compare?: (a: Item, b: Item) => number
   readonly inFlight?: number
@@ -83,7 +83,11 @@ export class Batcher<Item, Result> {
   async #flush(batch: readonly Entry<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#options.flush(batch.map((entry) => entry.item))
-      batch.forEach((entry, index) => entry.resolve(results[index] as Result))
+      batch.forEach((entry, index) => {
+        const result = results[index]
+        if (result instanceof Error) entry.reject(result)
+        else entry.resolve(result as Result)
+      })
     } catch (error) {
       if (batch.length > 1 && (isItemFault(error) || isLockTimeout(error))) {
         const middle = Math.ceil(batch.length / 2)

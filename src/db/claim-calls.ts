@@ -117,9 +117,10 @@ export async function keepOnce(database: Database, item: KeepItem, on: Queryable
   return problem
 }
 
-/** Throws LeaseLostError if the claim is lost; else it is what was stored before. */
-export function storedOrLost(claim: Claim, { lost, kind, value, types }: KeepProblem): StoredOutcome {
-  if (lost) throw new LeaseLostError(`The lease on run ${claim.id} was lost (${lost}).`, lost)
+/** LeaseLostError if the claim is lost; else what was stored before. */
+export function storedOrLost(runId: string, problem: KeepProblem): StoredOutcome | LeaseLostError {
+  const { lost, kind, value, types } = problem
+  if (lost) return new LeaseLostError(`The lease on run ${runId} was lost (${lost}).`, lost)
   return { kind: kind ?? 'answer', value: value ?? 'null', types }
 }
 

@@ -1,5 +1,6 @@
 import type { Claim } from '../model/claim.ts'
 import type { Encoded } from '../model/codec.ts'
+import type { LeaseLostError } from '../model/errors.ts'
 import type { Journal, Memo, NewMemo, PendingTry, StoredOutcome } from '../model/journal.ts'
 import type { Queryable } from '../model/run.ts'
 import { Batcher } from './batcher.ts'
@@ -14,18 +15,18 @@ import { Transactions } from './transactions.ts'
  * write that meets connection loss is sent again, which its key makes safe.
  */
 export class JournalStore {
-  readonly #memos: Batcher<KeepItem, KeepProblem | undefined>
+  readonly #memos: Batcher<KeepItem, StoredOutcome>
   readonly #progress: Batcher<ProgressItem, undefined>
   readonly #transactions: Transactions
 
   constructor(database: Database, patience: Patience) {
     const { clock } = patience
     this.#transactions = new Transactions(database, patience)
-    this.#memos = new Batcher({
+    this.#memos = new Batcher<KeepItem, StoredOutcome>({
       clock,
       until: patience.until,
       sizeOf: (item) => item.value.length + (item.types?.length ?? 0) + (item.args?.length ?? 0) + 200,
-      flush: (items) => patiently(patience, async () => placed(items.length, await keepSteps(database, items))),
+      flush: (items) => patiently(patience, async () => stored(items, await keepSteps(database, items))),
     })
     this.#progress = new Batcher({
       clock,
@@ -43,9 +44,8 @@ export class JournalStore {
     return new LiveJournal(this, claim)
   }
 
-  async keep(claim: Claim, memo: NewMemo): Promise<StoredOutcome> {
-    const problem = await this.#memos.add(keepItem(claim, memo))
-    return problem ? storedOrLost(claim, problem) : memo
+  keep(claim: Claim, memo: NewMemo): Promise<StoredOutcome> {
+    return this.#memos.add(keepItem(claim, memo))
   }
 
   progress(claim: Claim, { json, types }: Encoded): void {
@@ -90,8 +90,12 @@ class LiveJournal implements Journal {
   }
 }
 
-function placed(count: number, problems: readonly KeepProblem[]): (KeepProblem | undefined)[] {
-  const places = Array.from<KeepProblem | undefined>({ length: count })
-  for (const problem of problems) places[problem.n - 1] = problem
-  return places
+/** Of each item what is stored now: its own outcome, or the one that was there before. */
+function stored(items: readonly KeepItem[], problems: readonly KeepProblem[]): (StoredOutcome | LeaseLostError)[] {
+  const outcomes: (StoredOutcome | LeaseLostError)[] = [...items]
+  for (const problem of problems) {
+    const at = problem.n - 1
+    outcomes[at] = storedOrLost(items[at]?.id ?? '', problem)
+  }
+  return outcomes
 }

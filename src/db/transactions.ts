@@ -138,7 +138,9 @@ class Transaction {
   /** Answers the memo that was there already, which another commit made. */
   async #keep(client: PoolClient, memo: NewMemo): Promise<StoredOutcome | undefined> {
     const problem = await keepOnce(this.#database, keepItem(this.#claim, memo), client)
-    return problem && storedOrLost(this.#claim, problem)
+    const stored = problem && storedOrLost(this.#claim.id, problem)
+    if (stored instanceof Error) throw stored
+    return stored
   }
 }
 

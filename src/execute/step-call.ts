@@ -5,6 +5,7 @@ import { LeaseLostError } from '../model/errors.ts'
 import type { Journal, MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
 import type { Logger } from '../model/logger.ts'
 import { backoffMs } from '../model/retry.ts'
+import type { Queryable, Step } from '../model/run.ts'
 import { isNonRetryable, reviveError, storeError, type StoredError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
 import type { Deliveries, Place } from './deliveries.ts'
@@ -27,8 +28,10 @@ export interface StepsOptions {
   readonly onLost: (error: LeaseLostError) => void
 }
 
-/** Runs a body through `make`, any number of times, and gets its answer kept: alone, or in the transaction it ran in. */
-export type Perform = (step: StepHandle, make: (body: () => unknown) => Promise<NewMemo>) => Promise<StoredOutcome>
+/** The body of a step. One in a transaction may be run any number of times before its answer is kept, in the same. */
+export type Body =
+  | { readonly kind: 'plain'; readonly run: (step: Step) => unknown }
+  | { readonly kind: 'transaction'; readonly run: (step: Step, tx: Queryable) => unknown }
 
 /** What the step calls of a claim share. */
 export interface Surroundings extends StepsOptions {
@@ -45,7 +48,7 @@ export class StepCall {
   readonly #around: Surroundings
   readonly #call: Call
   readonly #options: ResolvedStepOptions
-  readonly #perform: Perform
+  readonly #body: Body
   readonly #caller: Caller
   readonly #passed: Promise<unknown> | undefined
   #place: Place | undefined
@@ -54,11 +57,11 @@ export class StepCall {
   /** Whether the body or the journal is to blame for what is thrown: a body may throw another run's LeaseLostError. */
   #isInBody = false
 
-  constructor(around: Surroundings, call: Call, options: ResolvedStepOptions, perform: Perform, caller: Caller) {
+  constructor(around: Surroundings, call: Call, options: ResolvedStepOptions, body: Body, caller: Caller) {
     this.#around = around
     this.#call = call
     this.#options = options
-    this.#perform = perform
+    this.#body = body
     this.#caller = caller
     this.#tries = call.pendingTry?.tries ?? 0
     this.#beganAt = around.clock.monotonic()
@@ -67,43 +70,48 @@ export class StepCall {
     this.#passed?.catch(() => undefined)
   }
 
+  /** All its tries, up to the one whose outcome it has, or until it waits for longer than this claim lasts. */
   async run(): Promise<void> {
-    const { clock, scope, claimBeganAt } = this.#around
+    const { claimBeganAt, clock, definition, journal, runId, scope, underWay } = this.#around
     const { pendingTry } = this.#call
-    if (pendingTry) {
-      const leftMs = pendingTry.waitMs - (this.#beganAt - claimBeganAt)
-      if (leftMs > longestWaitInMemoryMs) {
-        return this.#caller.wait({ wakeAt: this.#beganAt + leftMs, tried: undefined })
-      }
-      await clock.sleep(leftMs, scope.abortSignal)
+    const body = this.#body
+    let delayMs = pendingTry && pendingTry.waitMs - (this.#beganAt - claimBeganAt)
+    if (delayMs !== undefined && delayMs > longestWaitInMemoryMs) {
+      return this.#caller.wait({ wakeAt: this.#beganAt + delayMs, tried: undefined })
     }
-    let delayMs: number | undefined
-    while ((delayMs = await this.#try()) !== undefined) await clock.sleep(delayMs, scope.abortSignal)
+    for (;;) {
+      if (delayMs !== undefined) await clock.sleep(delayMs, scope.abortSignal)
+      try {
+        if (this.#passed) await this.#passed
+        if (!scope.isOpen) return
+        this.#tries += 1
+        this.#isInBody = false
+        this.#beganAt = clock.monotonic()
+        const step = new StepHandle(this.#call.key, runId, this.#tries, scope)
+        underWay.begin()
+        try {
+          const stored =
+            body.kind === 'plain'
+              ? await journal.keep(await this.#make(step, () => body.run(step)))
+              : await journal.transact((tx) => this.#make(step, () => body.run(step, tx)))
+          return this.#taken.hand(() => handOut(stored, definition, this.#caller))
+        } finally {
+          underWay.end()
+        }
+      } catch (thrown) {
+        delayMs = this.#caught(thrown)
+        if (delayMs === undefined) return
+      }
+    }
   }
 
-  /** One try. Answers how long to wait in memory before the next; undefined: there is none, or not in this claim. */
-  async #try(): Promise<number | undefined> {
-    const { clock, definition, onLost, runId, scope, underWay } = this.#around
-    try {
-      if (this.#passed) await this.#passed
-      if (!scope.isOpen) return undefined
-      this.#tries += 1
-      this.#isInBody = false
-      this.#beganAt = clock.monotonic()
-      const step = new StepHandle(this.#call.key, runId, this.#tries, scope)
-      underWay.begin()
-      try {
-        const stored = await this.#perform(step, (body) => this.#make(step, body))
-        this.#taken.hand(() => handOut(stored, definition, this.#caller))
-      } finally {
-        underWay.end()
-      }
-    } catch (thrown) {
-      if (!this.#isInBody && thrown instanceof LeaseLostError) onLost(thrown)
-      else if (!this.#isInBody && !scope.isOpen) return undefined
-      else if (Directive.steerOf(thrown)) this.#taken.hand(() => this.#caller.reject(thrown))
-      else return this.#afterFailure(thrown)
-    }
+  /** Answers how long to wait in memory before the next try; undefined: there is none, or not in this claim. */
+  #caught(thrown: unknown): number | undefined {
+    const { onLost, scope } = this.#around
+    if (!this.#isInBody && thrown instanceof LeaseLostError) onLost(thrown)
+    else if (!this.#isInBody && !scope.isOpen) return undefined
+    else if (Directive.steerOf(thrown)) this.#taken.hand(() => this.#caller.reject(thrown))
+    else return this.#afterFailure(thrown)
     return undefined
   }
 

@@ -6,7 +6,7 @@ import type { Queryable, Step, StepOptions } from '../model/run.ts'
 import { Deliveries } from './deliveries.ts'
 import { Failures } from './failures.ts'
 import { checkStepName, Ledger, type Call } from './ledger.ts'
-import { handOut, StepCall, type Perform, type StepsOptions, type Surroundings } from './step-call.ts'
+import { handOut, StepCall, type Body, type StepsOptions, type Surroundings } from './step-call.ts'
 import { noStepOptions, readStepOptions, type ResolvedStepOptions } from './step-options.ts'
 import { UnderWay } from './under-way.ts'
 
@@ -53,8 +53,7 @@ export class Steps {
   }
 
   step(name: string, fn: (step: Step) => unknown, options?: StepOptions): Promise<unknown> {
-    const { journal } = this.#around
-    return this.#named(name, options, async (step, make) => journal.keep(await make(() => fn(step))))
+    return this.#named(name, options, { kind: 'plain', run: fn })
   }
 
   transaction(
@@ -62,17 +61,15 @@ export class Steps {
     fn: (tx: Queryable, step: Step) => Promise<unknown>,
     options?: StepOptions,
   ): Promise<unknown> {
-    const { journal } = this.#around
-    return this.#named(name, options, (step, make) => journal.transact((tx) => make(() => fn(tx, step))))
+    return this.#named(name, options, { kind: 'transaction', run: (step, tx) => fn(tx, step) })
   }
 
   /** A value of our own making (now, random, uuid). Its name holds brackets, which no user's step name may. */
   value(name: string, make: () => unknown): Promise<unknown> {
-    const { journal } = this.#around
-    return this.#call(name, noStepOptions, async (_, memo) => journal.keep(await memo(make)))
+    return this.#call(name, noStepOptions, { kind: 'plain', run: make })
   }
 
-  #named(name: string, options: StepOptions | undefined, perform: Perform): Promise<unknown> {
+  #named(name: string, options: StepOptions | undefined, body: Body): Promise<unknown> {
     let read: ResolvedStepOptions
     try {
       checkStepName(name)
@@ -80,10 +77,10 @@ export class Steps {
     } catch (error) {
       return this.#around.scope.call(String(name), (caller) => caller.reject(error))
     }
-    return this.#call(name, read, perform)
+    return this.#call(name, read, body)
   }
 
-  #call(name: string, options: ResolvedStepOptions, perform: Perform): Promise<unknown> {
+  #call(name: string, options: ResolvedStepOptions, body: Body): Promise<unknown> {
     const { scope, definition, log } = this.#around
     return scope.call(name, (caller) => {
       let call: Call
@@ -96,10 +93,10 @@ export class Steps {
       if (this.#ledger.isHalfFull) log.warn({ maxSteps: definition.maxSteps }, 'Half of maxSteps is used.')
       const { memo } = call
       if (memo) return this.#deliveries.recall(memo.seq, () => handOut(memo, definition, caller))
-      const stepCall = new StepCall(this.#around, call, options, perform, caller)
-      const body = (): void => void stepCall.run()
+      const stepCall = new StepCall(this.#around, call, options, body, caller)
+      const begin = (): void => void stepCall.run()
       // A body that has to wait for its turn still runs in its caller's async context.
-      this.#deliveries.start(body, () => AsyncResource.bind(body))
+      this.#deliveries.start(begin, () => AsyncResource.bind(begin))
     })
   }
 
