@@ -4,7 +4,8 @@ import { useDatabase } from '../support/database.ts'
 import { forkWorker } from '../support/fork-worker.ts'
 import { migrateDatabase } from '../support/migrate-database.ts'
 import { openClient, startWorker } from '../support/worker.ts'
-import { double, starting } from './starting-workflows.ts'
+import { double } from './double.ts'
+import { starting } from './starting-workflows.ts'
 
 const database = useDatabase()
 

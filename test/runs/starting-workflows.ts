@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { createClient, defineWorkflow } from '../../src/index.ts'
 import { ordered, tell } from '../support/tell.ts'
+import { double } from './double.ts'
 
-export const double = defineWorkflow({ name: 'double', input: z.number(), handler: (n) => n * 2 })
-
-/** Starts another run on the database that is its input, and lives on until it is killed. */
+/**
+ * Starts another run on the database that is its input, and lives on until it is killed. Its worker does not know the
+ * other workflow: it could have taken the run just before it dies.
+ */
 export const starting = defineWorkflow({
   name: 'starting',
   input: z.string(),
