@@ -31,15 +31,21 @@ async function expectOnce(run: RunRef): Promise<void> {
 test('STEP-01: a kept step is not run again by client.retry after a cancel', async () => {
   const client = openClient(database)
   await startWorker(database, { workflows: [staying] })
-  const kept = signal()
+  const [kept, recalled] = [signal(), signal()]
+  let claims = 0
   listen(({ word }) => {
-    if (word === 'kept') kept.give()
+    if (word !== 'kept') return
+    claims += 1
+    if (claims === 1) kept.give()
+    else recalled.give()
   })
   const cancelled = await client.start(staying, { connectionString })
   await kept.promise
   await client.cancel(cancelled)
-  giveOrder(`go on ${cancelled.id}`)
   await client.retry(cancelled)
+  // By now the cancelled claim has heard of it: before, it would still run the body of the last step.
+  await recalled.promise
+  giveOrder(`go on ${cancelled.id}`)
   expect(await client.result(cancelled)).toEqual(answersOf(1))
   await expectOnce(cancelled)
 })
