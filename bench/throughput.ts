@@ -29,8 +29,8 @@ export interface ThroughputResult {
 }
 
 /**
- * The same for every peer. A round takes 3 to 20 seconds: in shorter ones the compiler of JavaScript, which a worker
- * meets once in its life, weighs more than the work.
+ * The same for every peer. A round takes 3 to 20 seconds: in shorter ones much of the worker's processor time goes to
+ * the compiler of JavaScript, which it meets once in its life.
  */
 const defaultRuns: Readonly<Record<Work, number>> = { W0: 80_000, W1: 60_000, W3: 60_000, W10: 20_000 }
 
