@@ -37,7 +37,7 @@ export async function startRuns(
 ): Promise<readonly StartRow[]> {
   const values = [JSON.stringify(items)]
   const rows = on
-    ? await database.callOn<StartRow>(on, 'start_runs', values)
+    ? await database.callAsText<StartRow>(on, 'start_runs', values)
     : await database.call<StartRow>('start_runs', values)
   return rows.toSorted((a, b) => a.n - b.n)
 }

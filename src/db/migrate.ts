@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { DatabaseVersionError, SchemaChangedError, SchemaMissingError, SchemaNewerError } from '../model/errors.ts'
 import { explain } from './database-errors.ts'
-import type { Database } from './database.ts'
+import { plainTypes, type Database } from './database.ts'
 import { quoteLiteral, renderSql, type SchemaNames } from './schema-names.ts'
 import { checksum, functionFiles, migrationFiles, type Migration, type SqlFile } from './sql-files.ts'
 
@@ -175,7 +175,7 @@ async function requireServer(client: pg.Client): Promise<void> {
 }
 
 async function withClient<T>(database: Database, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(database.connectionConfig)
+  const client = new pg.Client({ ...database.connectionConfig, types: plainTypes })
   client.on('error', () => undefined)
   try {
     await client.connect()

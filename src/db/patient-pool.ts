@@ -22,7 +22,7 @@ export interface PatientPoolOptions {
 }
 
 /** As the queue expects them, but for times: of the four in every job one is looked at, to be compared with its like. */
-const queueTypes = typeParsers({ numbers: [21, 23], json: [114, 3802] })
+export const queueTypes: pg.CustomTypesConfig = typeParsers({ numbers: [21, 23], json: [114, 3802] })
 
 type ConnectCallback = (error: Error | undefined, client?: pg.PoolClient, release?: () => void) => void
 

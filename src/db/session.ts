@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Clock } from '../model/clock.ts'
 import { ClosedError } from '../model/errors.ts'
 import type { Database } from './database.ts'
-import { sessionSetup } from './database.ts'
+import { plainTypes, sessionSetup } from './database.ts'
 
 /**
  * One session of our own that handlers cannot use, for as long as the server can be reached: it connects again by
@@ -63,6 +63,7 @@ export class Session {
     const { database, name, setUp, onNotification } = this.#options
     const client = new pg.Client({
       ...database.connectionConfig,
+      types: plainTypes,
       application_name: name,
       connectionTimeoutMillis: 5_000,
     })
