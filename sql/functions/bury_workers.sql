@@ -2,7 +2,8 @@
 -- Answers how many were found dead and how many are suspected.
 --
 -- Dead is who lets both of two tests 500 ms apart take its presence lock, or was not seen for two leases. After a
--- restart of the server every lock is free, so the test counts only under the server start the worker registered with.
+-- restart of the server every lock is free, so the test counts only under the server start the worker registered with;
+-- and nobody could be seen while it was down, so in its first 5 s nobody is dead for that.
 create or replace function holdfast.bury_workers(_self uuid)
 returns table (dead integer, suspected integer)
 language plpgsql as $$
@@ -17,7 +18,7 @@ begin
     select w.* from holdfast.workers w where w.ended_at is null and w.id <> _self
     order by w.id for update of w skip locked
   loop
-    if _worker.seen_at <= _at - 2 * _worker.lease or (
+    if (_worker.seen_at <= _at - 2 * _worker.lease and pg_postmaster_start_time() <= _at - interval '5 s') or (
       _worker.suspected_at <= _at - interval '500 ms'
       and _worker.postmaster_started_at = pg_postmaster_start_time()
       and pg_try_advisory_xact_lock(holdfast._presence_lock(_worker.id))

@@ -1,5 +1,6 @@
 -- The heartbeat of a worker and of the claims it holds. Items: id, token, lease_ms. Answers what was not renewed:
--- `skipped` (its row is locked just now; ask again soon) or why the claim is lost.
+-- `skipped` (its row is locked just now; ask again soon) or why the claim is lost; and `stray` for each further claim
+-- that is this worker's by its row: one whose reply may be on its way, or was lost.
 --
 -- Locked rows are skipped: otherwise one row held by somebody's transaction stops the renewal of all. A worker that was
 -- taken for dead and still renews is not: its process was frozen, or cut off.
@@ -43,6 +44,9 @@ begin
   left join lateral (
     select r.id from holdfast.runs r where r.id = i.id and r.token = i.token limit 1
   ) r on true
-  where i.id <> all(_renewed);
+  where i.id <> all(_renewed)
+  union all
+  select r.id, r.token, 'stray' from holdfast.runs r
+  where r.worker_id = _worker and r.token % 2 = 1 and r.id <> all(_ids);
 end
 $$;

@@ -82,7 +82,8 @@ export interface LeaseItem {
 export interface LeaseProblem {
   readonly id: string
   readonly token: number
-  readonly problem: LeaseLostReason | 'skipped'
+  /** `stray`: a claim that was not asked about and is this worker's all the same. */
+  readonly problem: LeaseLostReason | 'skipped' | 'stray'
 }
 
 export async function keepProgress(

@@ -24,7 +24,7 @@ const lostCodes = new Set([
 ])
 
 const lostMessages =
-  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)|is not currently accepting connections$/
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout)|is not currently accepting connections$/
 
 /** Whether the server went away, is starting, or is a read-only standby: what was asked may or may not have happened. */
 export function isConnectionLoss(error: unknown): boolean {
@@ -36,6 +36,11 @@ export function isConnectionLoss(error: unknown): boolean {
     (error instanceof Error && 'syscall' in error && error.syscall === 'connect') ||
     (error instanceof Error && lostMessages.test(error.message))
   )
+}
+
+/** Whether the server is there and cannot just now: out of memory, disk or connections, a failing disk, or out of time. */
+export function isShortage(error: unknown): boolean {
+  return /^(53|58|57014)/.test(codeOf(error) ?? '')
 }
 
 /** Whether Postgres undid the transaction and asks for it again: serialization failure or dead lock. */

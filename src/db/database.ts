@@ -3,12 +3,15 @@ import type { Clock } from '../model/clock.ts'
 import { ClosedError, ConfigError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
 import { explain, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
+import { isPooled } from './require-session.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
+import { sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
 
 /**
  * Where SQL functions are called. Its own sessions are set up once, when they connect. A pool that belongs to the
- * caller is left as it is: there, each call is wrapped in a transaction with local settings instead.
+ * caller is left as it is, as are sessions that a pooler lends: there, each call is wrapped in a transaction with local
+ * settings instead.
  *
  * Invariant: every call runs at `read committed` with a lock time-out, whatever the database's defaults are.
  */
@@ -28,7 +31,9 @@ export interface DatabaseOptions {
 
 /** How long a call may wait for a lock before its batch is split and tried again. */
 const lockTimeout = '250ms'
-const statementTimeout = '60s'
+const statementTimeout = '30s'
+/** A server that has said nothing for longer than a statement may take is not there. */
+const silenceMs = 35_000
 
 const settings: Readonly<Record<string, string>> = {
   default_transaction_isolation: 'read committed',
@@ -54,6 +59,11 @@ export class Database {
   readonly connectionConfig: pg.ClientConfig
   readonly #clock: Clock
   readonly #texts = new Map<string, string>()
+  /** Those that `cut` ends: all of our own pool, and of a caller's the ones we have borrowed. */
+  readonly #sessions: ReadonlySet<pg.ClientBase>
+  readonly #borrowed = new Set<pg.ClientBase>()
+  /** Whether calls are wrapped; undefined until a session of our own was had. */
+  #isWrapped: boolean | undefined
   #isClosed = false
 
   constructor(options: DatabaseOptions) {
@@ -65,7 +75,11 @@ export class Database {
     this.connectionConfig = pool
       ? { ...pool.options, password: pool.options.password }
       : readConnectionString(connectionString, applicationName)
-    this.pool = pool ?? sessionPool(this.connectionConfig, size)
+    this.#isWrapped = pool ? true : undefined
+    this.pool = pool ?? sessionPool(this.connectionConfig, size, sessionSetup, (is) => void (this.#isWrapped = is))
+    // One that nobody listens to would end the process with its first idle session that the server ends.
+    if (pool?.listenerCount('error') === 0) pool.on('error', ignore)
+    this.#sessions = pool ? this.#borrowed : sessionsOf(this.pool)
   }
 
   get size(): number {
@@ -76,9 +90,9 @@ export class Database {
   async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return this.isOwn
-          ? await this.callOn<Row>(this.pool, fn, values, true)
-          : await this.#callWrapped<Row>(fn, values)
+        return (this.#isWrapped ?? (await this.#meet()))
+          ? await this.#callWrapped<Row>(fn, values)
+          : await this.callOn<Row>(this.pool, fn, values, true)
       } catch (error) {
         if (!isSerializationFailure(error) || tries >= 10) throw this.#explained(error)
         await this.#clock.sleep(this.#clock.random() * 20 * tries)
@@ -90,7 +104,7 @@ export class Database {
   async callOn<Row>(on: Queryable, fn: string, values: readonly unknown[], isPrepared = false): Promise<Row[]> {
     const text = this.#textOf(fn, values.length)
     if (!isPrepared) return (await on.query(text, [...values])).rows as Row[]
-    const query = { name: `holdfast ${fn}`, text, values: [...values], types: plainTypes }
+    const query = { name: `holdfast ${fn}`, values: [...values], ...limited(text) }
     return (await (on as pg.Pool).query(query)).rows as Row[]
   }
 
@@ -110,14 +124,23 @@ export class Database {
       throw this.#explained(error)
     })
     let isDiscarded = false
+    this.#borrowed.add(client)
+    // A caller's pool listens to idle sessions only, and an error that nobody listens to ends the process.
+    if (!client.listeners('error').includes(ignore)) client.on('error', ignore)
     try {
       return await work(client, () => void (isDiscarded = true))
     } catch (error) {
       isDiscarded ||= isConnectionLoss(error)
       throw error
     } finally {
+      this.#borrowed.delete(client)
       client.release(isDiscarded)
     }
+  }
+
+  /** The server has fallen silent: what waits for its answers is told, and asks it on new connections. */
+  cut(): void {
+    for (const client of this.#sessions) sever(client)
   }
 
   async close(): Promise<void> {
@@ -126,15 +149,25 @@ export class Database {
     if (this.isOwn) await this.pool.end()
   }
 
+  /** Has a session, to learn what the others will be. */
+  async #meet(): Promise<boolean> {
+    const client = await this.pool.connect()
+    client.release()
+    return this.#isWrapped ?? false
+  }
+
   async #callWrapped<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
     return await this.withSession(async (client) => {
-      await client.query(wrapped)
+      const on: Queryable = {
+        query: (text, given) => client.query({ ...limited(text), ...(given && { values: given }) }),
+      }
+      await on.query(wrapped)
       try {
-        const rows = await this.callOn<Row>(client, fn, values)
-        await client.query('commit')
+        const rows = await this.callOn<Row>(on, fn, values)
+        await on.query('commit')
         return rows
       } catch (error) {
-        if (!isConnectionLoss(error)) await client.query('rollback')
+        if (!isConnectionLoss(error)) await on.query('rollback')
         throw error
       }
     })
@@ -183,18 +216,28 @@ function readConnectionString(connectionString: string | undefined, applicationN
   return { connectionString, application_name: applicationName, keepAlive: true }
 }
 
+const ignore = (): void => undefined
+const limited = (text: string) => ({ text, types: plainTypes, query_timeout: silenceMs })
+
 /** A `bigint` here counts something, and JSON stays text for whoever knows what is in it. */
 export const plainTypes: pg.CustomTypesConfig = typeParsers({ numbers: [20, 21, 23, 700, 701], json: [] })
 
-/** A pool of sessions set up as ours. */
-export function sessionPool(config: pg.ClientConfig, size: number, setup: string = sessionSetup): pg.Pool {
+/** A pool of sessions set up as ours; those that a pooler lends are not, for whoever wants to know of them. */
+export function sessionPool(
+  config: pg.ClientConfig,
+  size: number,
+  setup: string = sessionSetup,
+  onMeet?: (isPooled: boolean) => void,
+): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     max: size,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: 5_000,
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it, whatever its types say
     onConnect: async (client) => {
-      await client.query(setup)
+      const isLent = onMeet !== undefined && (await isPooled(client))
+      onMeet?.(isLent)
+      if (!isLent) await client.query(setup)
     },
   })
   // An idle session that is cut off is replaced by the pool; without a listener it would end the process.

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { DatabaseVersionError, SchemaChangedError, SchemaMissingError, SchemaNewerError } from '../model/errors.ts'
 import { explain } from './database-errors.ts'
 import { plainTypes, type Database } from './database.ts'
+import { requireSession } from './require-session.ts'
 import { quoteLiteral, renderSql, type SchemaNames } from './schema-names.ts'
 import { checksum, functionFiles, migrationFiles, type Migration, type SqlFile } from './sql-files.ts'
 
@@ -38,6 +39,8 @@ export async function migrate(database: Database, release: string, migrateQueue:
   return await withClient(database, async (client) => {
     await requireServer(client)
     if (isCurrent(plan(await look(client, names), release, names))) return { applied: [], isFunctionsReplaced: false }
+    await requireSession(client, database.connectionConfig)
+    await client.query(`set search_path = ''; set statement_timeout = 0; set lock_timeout = 0`)
     await client.query(`select pg_advisory_lock(hashtextextended($1, 0))`, [`holdfast migrate ${names.schema}`])
     await client.query(`create schema if not exists ${names.quoted}`)
     await migrateQueue(database.connectionConfig, names)
@@ -179,7 +182,6 @@ async function withClient<T>(database: Database, work: (client: pg.Client) => Pr
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await client.query(`set search_path = ''; set statement_timeout = 0; set lock_timeout = 0`)
     return await work(client)
   } catch (error) {
     throw explain(error)

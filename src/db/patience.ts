@@ -1,5 +1,5 @@
 import type { Clock } from '../model/clock.ts'
-import { isConnectionLoss } from './database-errors.ts'
+import { isConnectionLoss, isShortage } from './database-errors.ts'
 
 export interface Patience {
   readonly clock: Clock
@@ -11,7 +11,7 @@ export interface Patience {
 const firstWaitMs = 50
 const longestWaitMs = 1_000
 
-/** Does the work again for as long as it meets connection loss. Only for what may be done twice. */
+/** Does the work again for as long as it meets connection loss or a shortage. Only for what may be done twice. */
 export async function patiently<T>(patience: Patience, work: (loss: number) => Promise<T>): Promise<T> {
   const { clock, until, onLoss } = patience
   for (let loss = 0; ; loss += 1) {
@@ -25,7 +25,8 @@ export async function patiently<T>(patience: Patience, work: (loss: number) => P
   }
 }
 
-/** Whether it is connection loss, bare or as it is explained to users. */
+/** Bare, or as it is explained to users. */
 function isLoss(error: unknown): boolean {
-  return isConnectionLoss(error) || (error instanceof Error && isConnectionLoss(error.cause))
+  const { cause } = error instanceof Error ? error : {}
+  return [error, cause].some((each) => isConnectionLoss(each) || isShortage(each))
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../model/clock.ts'
 import { ClosedError } from '../model/errors.ts'
 import { sessionPool, sessionSetup } from './database.ts'
 import { patiently } from './patience.ts'
+import { sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
 
 /**
@@ -11,7 +12,7 @@ import { typeParsers } from './type-parsers.ts'
  * the server instead, and sends a query that met connection loss again on a new connection.
  *
  * That is sound because every query the queue sends may run twice: a fetch whose reply was lost leaves tickets locked,
- * which are re-issued; a completion repeated deletes nothing.
+ * which are unlocked before it is sent again; a completion repeated deletes nothing.
  */
 
 export interface PatientPoolOptions {
@@ -19,6 +20,8 @@ export interface PatientPoolOptions {
   readonly size: number
   readonly clock: Clock
   readonly onLoss?: (error: unknown) => void
+  /** What to say first, once a fetch whose reply was lost is sent again. */
+  readonly beforeRefetch?: () => { readonly text: string; readonly values: unknown[] }
 }
 
 /** As the queue expects them, but for times: of the four in every job one is looked at, to be compared with its like. */
@@ -30,16 +33,20 @@ export class PatientPool extends EventEmitter {
   readonly options: { readonly max: number }
   readonly #pool: pg.Pool
   readonly #clock: Clock
-  readonly #onLoss: ((error: unknown) => void) | undefined
+  readonly #sessions: ReadonlySet<pg.ClientBase>
+  readonly #onLoss: PatientPoolOptions['onLoss']
+  readonly #beforeRefetch: PatientPoolOptions['beforeRefetch']
   readonly #closing = new AbortController()
 
-  constructor({ config, size, clock, onLoss }: PatientPoolOptions) {
+  constructor({ config, size, clock, onLoss, beforeRefetch }: PatientPoolOptions) {
     super()
     // The queue would warn that it is small; sessions are shared by batches, not one to a task.
     this.options = { max: Infinity }
     this.#pool = sessionPool({ ...config, types: queueTypes }, size, `${sessionSetup};set timezone = 'UTC'`)
     this.#clock = clock
+    this.#sessions = sessionsOf(this.#pool)
     this.#onLoss = onLoss
+    this.#beforeRefetch = beforeRefetch
     // The queue looks for listeners before it trusts a pool; errors are handled in here.
     this.on('error', () => undefined)
     this.on('connect', () => undefined)
@@ -66,7 +73,16 @@ export class PatientPool extends EventEmitter {
   }
 
   query(query: unknown, values?: unknown): Promise<pg.QueryResult> {
-    return this.#patiently(() => this.#pool.query(query as string, values as unknown[]))
+    return this.#patiently(async (loss) => {
+      const first = loss > 0 && isFetch(query) ? this.#beforeRefetch?.() : undefined
+      if (first) await this.#pool.query(first)
+      return await this.#pool.query(query as string, values as unknown[])
+    })
+  }
+
+  /** The server has fallen silent: what waits for its answers is asked again on new connections. */
+  cut(): void {
+    for (const client of this.#sessions) sever(client)
   }
 
   async end(): Promise<void> {
@@ -74,8 +90,14 @@ export class PatientPool extends EventEmitter {
     await this.#pool.end()
   }
 
-  #patiently<T>(work: () => Promise<T>): Promise<T> {
+  #patiently<T>(work: (loss: number) => Promise<T>): Promise<T> {
     if (this.#closing.signal.aborted) return Promise.reject(new ClosedError('The queue was closed.'))
     return patiently({ clock: this.#clock, until: this.#closing.signal, onLoss: this.#onLoss }, work)
   }
+}
+
+/** Only a fetch locks what nobody else has locked. */
+function isFetch(query: unknown): boolean {
+  const text = typeof query === 'string' ? query : (query as { readonly text?: unknown } | undefined)?.text
+  return typeof text === 'string' && /\bskip locked\b/i.test(text)
 }

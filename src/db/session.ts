@@ -1,34 +1,43 @@
 import pg from 'pg'
-import type { Clock } from '../model/clock.ts'
+import type { Clock, Timer } from '../model/clock.ts'
 import { ClosedError } from '../model/errors.ts'
 import type { Database } from './database.ts'
 import { plainTypes, sessionSetup } from './database.ts'
+import { requireSession } from './require-session.ts'
+import { sever } from './sever.ts'
 
 /**
  * One session of our own that handlers cannot use, for as long as the server can be reached: it connects again by
- * itself, and is set up anew each time.
+ * itself, and is set up anew each time. A server that does not answer it in time is gone, whatever the socket says.
  */
 
 export interface SessionOptions {
   readonly database: Database
   readonly name: string
   readonly clock: Clock
-  /** Between two tries to connect again. Default 1 s. */
-  readonly longestWaitMs?: number
   /** Runs on each new connection before it is used. */
   readonly setUp: (client: pg.Client) => Promise<void>
   readonly onNotification?: (message: string) => void
   readonly onLoss?: (error: unknown) => void
+  /** The server has fallen silent. This session is lost then; others to it will be too. */
+  readonly onSilence?: () => void
 }
 
+/** Between two tries to connect again: the first, and the longest, which is shorter than two tests for the dead lie apart. */
 const firstWaitMs = 50
-const defaultLongestWaitMs = 1_000
+const longestWaitMs = 250
+/** How often the server is asked whether it is there. */
+const pulseMs = 2_000
+/** It is gone after so many glances without an answer. A blocked event loop takes one glance, however long it is. */
+const glances = 5
+const glanceMs = 1_000
 
 export class Session {
   readonly #options: SessionOptions
   readonly #closing = new AbortController()
   #client: Promise<pg.Client>
   #isConnected = false
+  #pulse: Timer | undefined
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -38,16 +47,18 @@ export class Session {
   /** Connects; rejects if the first connection cannot be had. */
   async start(): Promise<void> {
     await this.#use(this.#connect())
+    this.#beat()
   }
 
   /** Calls a SQL function here. It waits for a connection being made, but does not ask again when one is lost. */
   async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
     const client = await this.#client
-    return await this.#options.database.callOn<Row>(client, fn, values)
+    return await this.#answered(client, this.#options.database.callOn<Row>(client, fn, values))
   }
 
   async stop(): Promise<void> {
     this.#closing.abort()
+    this.#pulse?.cancel()
     const client = await this.#client.catch(() => undefined)
     await client?.end().catch(() => undefined)
   }
@@ -57,6 +68,36 @@ export class Session {
     client.catch(() => undefined)
     this.#client = client
     return client
+  }
+
+  #beat(): void {
+    if (this.#closing.signal.aborted) return
+    this.#pulse = this.#options.clock.after(pulseMs, () => {
+      void this.#client
+        .then((client) => this.#answered(client, client.query('select')))
+        .catch(() => undefined)
+        .then(() => this.#beat())
+    })
+  }
+
+  /** Waits for an answer, and severs the session if there is none. */
+  async #answered<T>(client: pg.Client, answer: Promise<T>): Promise<T> {
+    const { clock, onSilence } = this.#options
+    let glance = 1
+    const look = (): void => {
+      if (glance === glances) {
+        onSilence?.()
+        return sever(client)
+      }
+      glance += 1
+      timer = clock.after(glanceMs, look)
+    }
+    let timer = clock.after(glanceMs, look)
+    try {
+      return await answer
+    } finally {
+      timer.cancel()
+    }
   }
 
   async #connect(): Promise<pg.Client> {
@@ -78,8 +119,12 @@ export class Session {
     if (onNotification) client.on('notification', ({ payload }) => onNotification(payload ?? ''))
     try {
       await client.connect()
-      await client.query(sessionSetup)
-      await setUp(client)
+      await this.#answered(
+        client,
+        requireSession(client, database.connectionConfig)
+          .then(() => client.query(sessionSetup))
+          .then(() => setUp(client)),
+      )
     } catch (error) {
       life.isOver = true
       await client.end().catch(() => undefined)
@@ -102,8 +147,8 @@ export class Session {
   }
 
   async #reconnect(): Promise<pg.Client> {
-    const { clock, onLoss, longestWaitMs = defaultLongestWaitMs } = this.#options
-    for (let wait = Math.min(firstWaitMs, longestWaitMs); ; wait = Math.min(longestWaitMs, wait * 2)) {
+    const { clock, onLoss } = this.#options
+    for (let wait = firstWaitMs; ; wait = Math.min(longestWaitMs, wait * 2)) {
       await clock.sleep(wait, this.#closing.signal)
       if (this.#closing.signal.aborted) throw new ClosedError('The session was stopped.')
       try {

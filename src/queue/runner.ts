@@ -48,6 +48,7 @@ const restartAfterMs = 500
 export class QueueRunner {
   readonly #options: QueueRunnerOptions
   readonly #pool: PatientPool
+  #poolId = ''
   #runner: Runner | undefined
   readonly #stopping = new AbortController()
   #ended: Promise<void> = Promise.resolve()
@@ -61,6 +62,7 @@ export class QueueRunner {
       size: Math.min(4, concurrency + 3),
       clock,
       onLoss: (error) => log.warn({ error }, 'The queue lost its connection; it waits for the database.'),
+      beforeRefetch: () => this.#unlocking,
     })
   }
 
@@ -75,6 +77,11 @@ export class QueueRunner {
     await this.#ended
   }
 
+  /** The server has fallen silent. */
+  cut(): void {
+    this.#pool.cut()
+  }
+
   /** Gives up whatever still waits for the database. */
   async close(): Promise<void> {
     this.#stopping.abort()
@@ -86,6 +93,7 @@ export class QueueRunner {
     const { database, concurrency, workflows, newPoolId, onPoolId } = this.#options
     const poolId = newPoolId()
     await onPoolId(poolId)
+    this.#poolId = poolId
     const events = new EventEmitter()
     events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => void (workerPool.id = poolId))
     const tasks: TaskList = Object.fromEntries(
@@ -111,7 +119,7 @@ export class QueueRunner {
         },
       },
     })
-    this.#ended = this.#runner.promise.catch(() => undefined).then(() => this.#restart(poolId))
+    this.#ended = this.#runner.promise.catch(() => undefined).then(() => this.#restart())
     // It may have been asked to stop while it started.
     if (this.#isStopping()) await this.#runner.stop().catch(() => undefined)
   }
@@ -127,14 +135,24 @@ export class QueueRunner {
     }
   }
 
-  async #restart(poolId: string): Promise<void> {
-    const { clock, log, database } = this.#options
+  /**
+   * Tickets that nobody here may know of. Those in hand are unlocked with them, and come to nothing if they are taken a
+   * second time.
+   */
+  get #unlocking(): { readonly text: string; readonly values: unknown[] } {
+    const { quotedQueue } = this.#options.database.names
+    return { text: `select ${quotedQueue}.force_unlock_workers($1)`, values: [[this.#poolId]] }
+  }
+
+  async #restart(): Promise<void> {
+    const { clock, log } = this.#options
+    const poolId = this.#poolId
     if (!this.#isStopping()) log.error({ poolId }, 'The queue ended by itself and is started again.')
     while (!this.#isStopping()) {
       await clock.sleep(restartAfterMs, this.#stopping.signal)
       if (this.#isStopping()) return
       try {
-        await this.#pool.query(`select ${database.names.quotedQueue}.force_unlock_workers($1)`, [[poolId]])
+        await this.#pool.query(this.#unlocking)
         return await this.#run()
       } catch (error) {
         log.error({ error, poolId }, 'The queue could not be started again; tried once more.')

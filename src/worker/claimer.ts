@@ -28,6 +28,8 @@ export class Claimer {
   readonly #workerId: string
   readonly #slots: Slots
   readonly #asked = new Map<string, Promise<unknown>>()
+  /** Of those, the runs that a lost reply may have brought. */
+  readonly #unsure = new Set<string>()
   readonly #batcher: Batcher<Wanted, Taken | undefined>
   #isClosed = false
 
@@ -59,13 +61,19 @@ export class Claimer {
       return await this.claim(ticket)
     }
     const { run, priority, runAt } = ticket
-    const asking = this.#batcher.add({ run, priority, runAt, leaseMs: workflow.definition.leaseMs })
+    const leaseMs = workflow.definition.leaseMs
+    const asking = this.#batcher.add({ run, priority, runAt, leaseMs })
     this.#asked.set(run, asking)
     try {
       return await asking
     } finally {
       this.#asked.delete(run)
+      this.#unsure.delete(run)
     }
+  }
+
+  isAsking(runId: string): boolean {
+    return this.#asked.has(runId)
   }
 
   /** Tickets that come from now on are given back. */
@@ -83,12 +91,15 @@ export class Claimer {
     }
     const items = wanted.map(({ run, leaseMs }) => ({ id: run, lease_ms: leaseMs }))
     return await patiently(patience, async (loss) => {
+      if (loss > 0) for (const { run } of wanted) this.#unsure.add(run)
+      const isRepeated = wanted.some(({ run }) => this.#unsure.has(run))
       const sentAt = patience.clock.monotonic()
-      const claims = await claimRuns(this.#database, this.#workerId, items, loss > 0)
+      const claims = await claimRuns(this.#database, this.#workerId, items, isRepeated)
       const byRun = new Map(claims.map((claim) => [claim.id, claim]))
       return wanted.map(({ run }) => {
         const claim = byRun.get(run)
-        return claim && { claim, sentAt }
+        // A handler here may still act under a claim that was dropped: it is given back, and claimed anew.
+        return claim && this.#slots.dropped.get(run)?.token !== claim.token ? { claim, sentAt } : undefined
       })
     })
   }

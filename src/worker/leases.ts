@@ -11,12 +11,21 @@ import { renewalRetryMs, type Timings } from './timings.ts'
  * 1. One renewal at a time, of all claims, which is the worker's heartbeat too.
  * 2. A claim whose lease was not accepted for long enough is stopped before another worker can have it: the watchdog
  *    counts from when the last accepted request was sent, so a slow answer never lengthens a lease.
+ * 3. What the database counts as this worker's and is not held here is given back, a renewal later at the latest.
  */
+
+export interface Stray {
+  readonly id: string
+  readonly token: number
+  /** Whether its process was to blame, so that it counts as an attempt. */
+  readonly isLate: boolean
+}
 
 export interface LeasesOptions {
   readonly slots: Slots
   /** Renews, and answers what was not renewed. Rejects when the database cannot be asked. */
   readonly renew: (items: readonly LeaseItem[]) => Promise<readonly LeaseProblem[]>
+  readonly onStray: (stray: Stray) => void
   /** The shortest lease of any workflow here. */
   readonly leaseMs: number
   readonly timings: Timings
@@ -61,22 +70,33 @@ export class Leases implements Part {
   async #renew(): Promise<void> {
     const { slots, renew, clock, log, leaseMs, timings } = this.#options
     const held = slots.all()
+    const dropped = [...slots.dropped]
     const sentAt = clock.monotonic()
     let again = leaseMs * timings.renewAfter
     try {
       const items = held.map(({ claim, leaseMs: ms }) => ({ id: claim.id, token: claim.token, lease_ms: ms }))
       const problems = new Map((await renew(items)).map((problem) => [problem.id, problem]))
+      for (const [id] of dropped) if (problems.get(id)?.problem !== 'stray') slots.forget(id)
+      for (const { id, token, problem } of problems.values()) if (problem === 'stray') this.#stray(id, token)
       for (const each of held) {
         const problem = problems.get(each.claim.id)
         if (problem === undefined) each.leasedAt = sentAt
         else if (problem.problem === 'skipped') again = renewalRetryMs(leaseMs)
-        else this.#lose(each, problem.problem)
+        else if (problem.problem !== 'stray') this.#lose(each, problem.problem)
       }
+      // What ended here while the answer was on its way was renewed by it.
+      if (slots.dropped.size > 0) again = renewalRetryMs(leaseMs)
     } catch (error) {
       log.warn({ error, claims: held.length }, 'Leases could not be renewed; asked again soon.')
       again = renewalRetryMs(leaseMs)
     }
     this.#arm(again)
+  }
+
+  #stray(id: string, token: number): void {
+    const { slots, onStray } = this.#options
+    const dropped = slots.dropped.get(id)
+    onStray({ id, token, isLate: dropped?.token === token && dropped.isLate })
   }
 
   #lose(held: Held, reason: 'not_found' | 'superseded'): void {
@@ -89,7 +109,8 @@ export class Leases implements Part {
     const now = clock.monotonic()
     const lateMs = now - this.#watchedAt - this.#watchMs
     this.#watchedAt = now
-    if (lateMs > leaseMs / 2) {
+    const isLate = lateMs > leaseMs / 2
+    if (isLate) {
       log.warn({ lateMs: Math.round(lateMs) }, 'The event loop was blocked: leases cannot be renewed meanwhile.')
     }
     for (const held of slots.all()) {
@@ -98,6 +119,7 @@ export class Leases implements Part {
         { runId: held.claim.id, token: held.claim.token },
         'The lease could not be renewed in time; the claim stops.',
       )
+      held.isLate = isLate
       held.execution.interrupt({ kind: 'lost', reason: 'not_found' })
     }
     if (!this.#isStopped) this.#watchTimer = clock.after(this.#watchMs, () => this.#watch())

@@ -17,11 +17,11 @@ export interface PresenceOptions {
   readonly workflows: readonly string[]
   readonly slots: number
   readonly leaseMs: number
-  /** How soon a renewal that failed is asked for again. */
-  readonly renewalRetryMs: number
   readonly clock: Clock
   readonly log: Logger
   readonly onMessage: (message: string) => void
+  /** The server has fallen silent, on all sessions that were open. */
+  readonly onSilence: () => void
 }
 
 export class Presence implements Part {
@@ -32,14 +32,13 @@ export class Presence implements Part {
   #isOnRecord = false
 
   constructor(options: PresenceOptions) {
-    const { database, clock, log, onMessage } = options
+    const { database, clock, log, onMessage, onSilence } = options
     this.#options = options
     const onLoss = (error: unknown): void => log.warn({ error }, 'A session was lost; connecting again.')
-    const session = { database, clock, onLoss }
+    const session = { database, clock, onLoss, onSilence }
     this.#heart = new Session({
       ...session,
       name: 'holdfast leases',
-      longestWaitMs: options.renewalRetryMs,
       setUp: async (client) => {
         await database.callOn(client, 'hold_presence', [options.workerId])
         await database.callOn(client, 'register_worker', [this.#row()])

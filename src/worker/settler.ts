@@ -6,7 +6,8 @@ import type { Claim } from '../model/claim.ts'
 import type { LeaseLostReason } from '../model/errors.ts'
 import type { Ending, Outcome } from '../model/outcome.ts'
 
-type Settled = Exclude<Outcome, { kind: 'lost' }>
+export type Settled = Exclude<Outcome, { kind: 'lost' }>
+export type Settling = Ending & { readonly outcome: Settled }
 
 /** Ends claims, many in one call. A settle that meets connection loss is sent again: the record answers it as before. */
 export class Settler {
@@ -28,7 +29,8 @@ export class Settler {
   }
 
   /** Answers why the claim had been lost, if it had. */
-  settle(claim: Claim, outcome: Settled, { recalled, failures, tries }: Ending): Promise<LeaseLostReason | undefined> {
+  settle(claim: Pick<Claim, 'id' | 'token'>, ending: Settling): Promise<LeaseLostReason | undefined> {
+    const { outcome, recalled, failures, tries } = ending
     const details = detailsOf(outcome)
     const isPlain = details === undefined && failures.length === 0 && tries.length === 0
     return this.#batcher.add({

@@ -8,11 +8,20 @@ export interface Held {
   readonly leaseMs: number
   /** When the last accepted request for the lease was sent, by the clock's monotonic time. */
   leasedAt: number
+  /** It was stopped because this process was late, not because the database could not be asked. */
+  isLate?: boolean | undefined
+}
+
+/** A claim that ended here while the database may still count it as this worker's. */
+export interface Dropped {
+  readonly token: number
+  readonly isLate: boolean
 }
 
 /** The claims a worker holds, by run. A run is here at most once, and stays until its settle is through. */
 export class Slots {
   readonly #held = new Map<string, Held>()
+  readonly #dropped = new Map<string, Dropped>()
   readonly #whenFree = new Map<string, (() => void)[]>()
   #onEmpty: () => void = () => undefined
 
@@ -35,6 +44,21 @@ export class Slots {
     if (!waiting) return
     this.#whenFree.delete(runId)
     for (const resume of waiting) resume()
+  }
+
+  /** Frees the slot of a claim that was not settled. */
+  drop({ claim: { id, token }, isLate = false }: Held): void {
+    this.#dropped.set(id, { token, isLate })
+    this.free(id)
+  }
+
+  get dropped(): ReadonlyMap<string, Dropped> {
+    return this.#dropped
+  }
+
+  /** The database knows no more of it. */
+  forget(runId: string): void {
+    this.#dropped.delete(runId)
   }
 
   /** Resolves when the run is not held here any more. */

@@ -8,27 +8,51 @@ const batch = 500
 /** A suspect is tested again after this, which is how far apart the two tests must be. */
 const secondTestMs = 510
 
-/** Bounded housekeeping that any worker may do: dead workers, dead leases, missed deadlines, lost tickets. */
+/** How long a worker that was away lets the others come back too before it ends anything of theirs. */
+const patienceMs = 5_000
+
+export interface SweeperOptions {
+  readonly database: Database
+  readonly workerId: string
+  readonly sweepMs: number
+  /** The shortest lease of any workflow here. */
+  readonly leaseMs: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/**
+ * Bounded housekeeping that any worker may do: dead workers, dead leases, missed deadlines, lost tickets.
+ *
+ * A worker that has not swept for a good part of a lease was cut off, or frozen, and perhaps the others with it. It
+ * waits before it takes their leases for run out and them for dead, so that an outage costs no attempt where the
+ * process lived.
+ */
 export class Sweeper implements Part {
   readonly #database: Database
   readonly #workerId: string
   readonly #sweepMs: number
+  readonly #awayMs: number
   readonly #clock: Clock
   readonly #log: Logger
   #isStopped = true
   #timer: Timer | undefined
   #sweeping: Promise<void> = Promise.resolve()
+  #sweptAt = 0
+  #patientUntil = 0
 
-  constructor(database: Database, workerId: string, sweepMs: number, clock: Clock, log: Logger) {
+  constructor({ database, workerId, sweepMs, leaseMs, clock, log }: SweeperOptions) {
     this.#database = database
     this.#workerId = workerId
     this.#sweepMs = sweepMs
+    this.#awayMs = sweepMs + leaseMs / 4
     this.#clock = clock
     this.#log = log
   }
 
   async start(): Promise<void> {
     this.#isStopped = false
+    this.#sweptAt = this.#clock.monotonic()
     this.#arm(0)
     await Promise.resolve()
   }
@@ -46,17 +70,29 @@ export class Sweeper implements Part {
   async #sweep(): Promise<void> {
     let nextMs = this.#sweepMs
     try {
-      const { dead, suspected } = await buryWorkers(this.#database, this.#workerId)
-      if (dead > 0) this.#log.warn({ dead }, 'Workers were found dead; their runs are taken over.')
-      if (suspected > 0) nextMs = Math.min(nextMs, secondTestMs)
-      const ended = await this.#pass('end_leases')
-      if (ended > 0) this.#log.warn({ ended }, 'Claims of lost workers were ended.')
+      if (!this.#isPatient() && (await this.#endLost()) > 0) nextMs = Math.min(nextMs, secondTestMs)
       await this.#pass('fail_overdue')
       await sweepPass(this.#database, 'reissue_tickets', batch)
+      this.#sweptAt = this.#clock.monotonic()
     } catch (error) {
       this.#log.warn({ error }, 'A sweep failed; it is done again.')
     }
     this.#arm(nextMs)
+  }
+
+  #isPatient(): boolean {
+    const now = this.#clock.monotonic()
+    if (now - this.#sweptAt > this.#awayMs) this.#patientUntil = now + patienceMs
+    return now < this.#patientUntil
+  }
+
+  /** Answers how many workers are suspected of being dead. */
+  async #endLost(): Promise<number> {
+    const { dead, suspected } = await buryWorkers(this.#database, this.#workerId)
+    if (dead > 0) this.#log.warn({ dead }, 'Workers were found dead; their runs are taken over.')
+    const ended = await this.#pass('end_leases')
+    if (ended > 0) this.#log.warn({ ended }, 'Claims of lost workers were ended.')
+    return suspected
   }
 
   async #pass(pass: SweepPass): Promise<number> {

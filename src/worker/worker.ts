@@ -1,31 +1,25 @@
 import { hostname } from 'node:os'
-import { isItemFault } from '../db/database-errors.ts'
 import type { Database } from '../db/database.ts'
-import { JournalStore } from '../db/live-journal.ts'
 import type { Registry } from '../define/registry.ts'
-import { Execution } from '../execute/execution.ts'
 import type { Clock } from '../model/clock.ts'
 import { parseDuration } from '../model/duration.ts'
 import { ClosedError } from '../model/errors.ts'
 import { uuidv7 } from '../model/id.ts'
 import type { Logger } from '../model/logger.ts'
-import type { Ending } from '../model/outcome.ts'
 import type { Duration } from '../model/policy.ts'
-import { storeError } from '../model/stored-error.ts'
-import { QueueRunner, type Ticket } from '../queue/runner.ts'
+import { QueueRunner } from '../queue/runner.ts'
 import { boundLogger } from '../trace/bound-logger.ts'
-import { Claimer, type Taken } from './claimer.ts'
+import { ClaimRunner } from './claim-runner.ts'
 import { Leases } from './leases.ts'
 import type { Part } from './part.ts'
 import { Presence } from './presence.ts'
 import { Promoter } from './promoter.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
-import { Settler } from './settler.ts'
-import { Slots, type Held } from './slots.ts'
+import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
-import { renewalRetryMs, type Timings } from './timings.ts'
+import type { Timings } from './timings.ts'
 
-/** Runs claims: ticket -> claim -> execution -> settle, in as many slots as it has, until it is stopped. */
+/** The parts of a worker, how they start, and in which order they stop. */
 
 export interface WorkerCoreOptions {
   readonly database: Database
@@ -44,8 +38,6 @@ export interface WorkerCoreOptions {
 /** How long a stop waits for the database beyond its grace before it leaves the rest to the leases' end. */
 const lastWordsMs = 5_000
 
-const nothing: Omit<Ending, 'outcome'> = { recalled: 0, failures: [], tries: [] }
-
 export class WorkerCore {
   readonly id: string
   readonly done: Promise<void>
@@ -53,9 +45,7 @@ export class WorkerCore {
   readonly #log: Logger
   readonly #slots = new Slots()
   readonly #giveUp = new AbortController()
-  readonly #journals: JournalStore
-  readonly #claimer: Claimer
-  readonly #settler: Settler
+  readonly #claims: ClaimRunner
   readonly #queue: QueueRunner
   readonly #presence: Presence
   readonly #leases: Leases
@@ -77,11 +67,10 @@ export class WorkerCore {
     const onLoss = (error: unknown): void => log.warn({ error }, 'The database was lost; waiting for it.')
     const patience = { clock, until: this.#giveUp.signal, onLoss }
     const leases = registry.workflows.map((workflow) => workflow.definition.leaseMs)
-    this.#journals = new JournalStore(database, patience)
-    this.#claimer = new Claimer(database, registry, this.id, this.#slots, patience)
-    this.#settler = new Settler(database, this.id, patience)
+    this.#claims = new ClaimRunner({ database, registry, workerId: this.id, slots: this.#slots, patience, log })
     this.#promoter = new Promoter(database, timings.lookMs, clock, log)
-    this.#sweeper = new Sweeper(database, this.id, timings.sweepMs, clock, log)
+    const leaseMs = Math.min(...leases)
+    this.#sweeper = new Sweeper({ database, workerId: this.id, sweepMs: timings.sweepMs, leaseMs, clock, log })
     this.#presence = new Presence({
       database,
       workerId: this.id,
@@ -89,15 +78,20 @@ export class WorkerCore {
       workflows: registry.names,
       slots: concurrency,
       leaseMs: Math.max(...leases),
-      renewalRetryMs: renewalRetryMs(Math.min(...leases)),
       clock,
       log,
       onMessage: (message) => this.#hear(message),
+      onSilence: () => {
+        log.warn({}, 'The database does not answer; it is asked on new connections.')
+        database.cut()
+        this.#queue.cut()
+      },
     })
     this.#leases = new Leases({
       slots: this.#slots,
       renew: (items) => this.#presence.renew(items),
-      leaseMs: Math.min(...leases),
+      onStray: (stray) => void this.#claims.giveBack(stray),
+      leaseMs,
       timings,
       clock,
       log,
@@ -110,7 +104,7 @@ export class WorkerCore {
       log,
       newPoolId: () => `holdfast-${uuidv7(clock)}`,
       onPoolId: (poolId) => this.#presence.addPool(poolId),
-      onTicket: (ticket) => this.#take(ticket),
+      onTicket: (ticket) => this.#claims.take(ticket),
     })
   }
 
@@ -159,7 +153,7 @@ export class WorkerCore {
   async #stop(graceMs: number): Promise<void> {
     const { clock, release } = this.#options
     await this.#starting?.catch(() => undefined)
-    this.#claimer.close()
+    this.#claims.close()
     this.#log.info({ claims: this.#slots.size }, 'The worker takes no more runs and lets those in hand finish.')
     const housekeeping = Promise.all([this.#promoter.stop(), this.#sweeper.stop()])
     const queue = this.#queue.stop()
@@ -191,51 +185,5 @@ export class WorkerCore {
     const [word, ...ids] = message.split(' ')
     if (word === 'due') this.#promoter.look()
     if (word === 'cancelled') for (const id of ids) this.#slots.get(id)?.execution.interrupt({ kind: 'cancelled' })
-  }
-
-  async #take(ticket: Ticket): Promise<void> {
-    const taken = await this.#claimer.claim(ticket)
-    if (taken) await this.#run(taken)
-  }
-
-  async #run({ claim, sentAt }: Taken): Promise<void> {
-    const { registry, clock } = this.#options
-    const definition = registry.get(claim.workflow)?.definition
-    if (!definition) return
-    const log = boundLogger(this.#log, {
-      runId: claim.id,
-      workflow: claim.workflow,
-      attempt: claim.attempt,
-      token: claim.token,
-    })
-    const execution = new Execution({ definition, claim, journal: this.#journals.open(claim), clock, log })
-    const held: Held = { claim, execution, leaseMs: definition.leaseMs, leasedAt: sentAt }
-    this.#slots.put(held)
-    try {
-      const ending = this.#stopping ? { ...nothing, outcome: { kind: 'released' } as const } : await execution.run()
-      await this.#settle(held, ending, log)
-    } catch (error) {
-      log.error({ error }, 'The claim could not be settled; the run is taken over when its lease ends.')
-    } finally {
-      this.#slots.free(claim.id)
-    }
-  }
-
-  async #settle({ claim }: Held, ending: Ending, log: Logger): Promise<void> {
-    const { outcome } = ending
-    if (outcome.kind === 'lost') {
-      return log.warn({ reason: outcome.reason }, 'The lease was lost; what the handler still does changes nothing.')
-    }
-    let lost
-    try {
-      lost = await this.#settler.settle(claim, outcome, ending)
-    } catch (thrown) {
-      if (!isItemFault(thrown)) throw thrown
-      // What the database cannot store must not hold the run up for ever.
-      const error = storeError(thrown)
-      const failed = { kind: 'failed', failure: 'rejected', reason: error.message, error } as const
-      lost = await this.#settler.settle(claim, failed, { ...nothing, outcome: failed })
-    }
-    if (lost) log.warn({ reason: lost }, 'The lease was lost before the claim could settle; its answer was refused.')
   }
 }

@@ -1,8 +1,8 @@
-import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startCluster, type Cluster } from '../support/cluster.ts'
 import { forkWorker } from '../support/fork-worker.ts'
 import { migrateDatabase } from '../support/migrate-database.ts'
+import { HandClient } from '../support/variant.ts'
 import { openClient } from '../support/worker.ts'
 import { stays } from './forked-workflows.ts'
 
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 /** Those that have their locks in the server's present life. */
 async function presentWorkers(): Promise<number | undefined> {
-  const session = new pg.Client({ connectionString: cluster.connectionString })
+  const session = new HandClient(cluster.connectionString)
   await session.connect()
   try {
     const { rows } = await session.query<{ present: number }>(

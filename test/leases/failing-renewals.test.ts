@@ -65,6 +65,7 @@ async function hold(isFailing: (at: number) => boolean): Promise<Course> {
       lastAcceptedAt = clock.monotonic()
       return []
     },
+    onStray: () => undefined,
     leaseMs,
     timings: fastTimings,
     clock,

@@ -19,6 +19,10 @@ export const stays = defineWorkflow({ name: 'stays', maxAttempts: 40, handler: s
 
 export const staysBriefly = defineWorkflow({ name: 'stays briefly', lease: '1.5s', handler: stay })
 
+function burn(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
 /** Burns the processor for longer than its lease, in its first attempt. */
 export const burns = defineWorkflow({
   name: 'burns',
@@ -26,10 +30,21 @@ export const burns = defineWorkflow({
   handler: async (_, run) =>
     run.step('burn', () => {
       tell('entered', run)
-      const end = performance.now() + (run.attempt === 1 ? 3_000 : 0)
-      while (performance.now() < end);
+      burn(run.attempt === 1 ? 3_000 : 0)
       return run.attempt
     }),
+})
+
+/** The same, and does not come to an end then. */
+export const burnsAndStays = defineWorkflow({
+  name: 'burns and stays',
+  lease: '1.5s',
+  handler: async (_, run) => {
+    tell('entered', run)
+    if (run.attempt > 1) return run.attempt
+    burn(3_000)
+    return new Promise<number>(() => undefined)
+  },
 })
 
 /** Ends its own process, with nothing said. Not for the test's process. */

@@ -139,8 +139,8 @@ test('LEASE-14: a transaction longer than several leases does not end its own', 
     handler: (_, run) =>
       run.transaction('long', async (tx) => {
         attempts.push(run.attempt)
-        await tx.query('create table if not exists written (attempt integer)')
-        await tx.query('insert into written values ($1)', [run.attempt])
+        await tx.query('create table if not exists public.written (attempt integer)')
+        await tx.query('insert into public.written values ($1)', [run.attempt])
         entered.give()
         await go.promise
       }),

@@ -8,6 +8,7 @@ import { storeError } from '../../src/model/stored-error.ts'
 import { Settler } from '../../src/worker/settler.ts'
 import { claimByHand, memo, outcomes, recordOf, type ClaimByHand, type Settled } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
+import { variant } from '../support/variant.ts'
 import { openClient } from '../support/worker.ts'
 
 /** A worker that does not know whether its settle was committed sends it again. */
@@ -45,7 +46,7 @@ test('LEASE-12: a settle sent again is answered as the first was, and changes no
     }
     const impostor = new Settler(onPool(database.pool), randomUUID(), patience)
     const ending = { outcome, recalled: 0, failures: [], tries: [] }
-    expect(await impostor.settle(x.claim, outcome, ending)).toBe('not_found')
+    expect(await impostor.settle(x.claim, ending)).toBe('not_found')
     expect(await recordOf(database, x.claim.id)).toMatchObject({ run, kept })
   }
 })
@@ -56,7 +57,7 @@ test('LEASE-12: a settle whose reply was lost at its commit is sent again by its
     const pool = new CuttingPool({ connectionString: database.connectionString })
     try {
       const settler = new Settler(onPool(pool), x.workerId, patience)
-      const lost = await settler.settle(x.claim, outcome, { outcome, ...leftovers })
+      const lost = await settler.settle(x.claim, { outcome, ...leftovers })
       expect({ kind, lost, commits: pool.commits }).toEqual({ kind, lost: undefined, commits: 2 })
     } finally {
       await pool.end()
@@ -95,7 +96,7 @@ test('LEASE-12: a retry that failed the run on its last attempt is answered so a
 const patience = { clock: systemClock, until: new AbortController().signal }
 
 function onPool(pool: pg.Pool): Database {
-  return new Database({ pool, clock: systemClock })
+  return new Database({ pool, schema: variant.schema, clock: systemClock })
 }
 
 /** The connection is cut after the server has committed and before anybody here can know, once. */
@@ -110,7 +111,7 @@ class CuttingPool extends pg.Pool {
       const query = client.query.bind(client) as (text: unknown, values?: unknown) => Promise<unknown>
       const cut = async (text: unknown, values?: unknown): Promise<unknown> => {
         const result = await query(text, values)
-        if (text === 'commit' && (this.commits += 1) === 1) {
+        if ((text as { text?: unknown }).text === 'commit' && (this.commits += 1) === 1) {
           throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
         }
         return result

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { createWorker, defineWorkflow, type Worker } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
+import { optionsFor } from '../support/variant.ts'
 import { openClient, signal } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -44,8 +45,7 @@ test.each([
     })
     const client = openClient(database)
     const started = await Promise.all(Array.from({ length: slots * 3 + 4 }, () => client.start(workflow)))
-    const { connectionString } = database
-    const options = { connectionString, migrate: 'off', workflows: [workflow] } as const
+    const options = { ...optionsFor(database), migrate: 'off', workflows: [workflow] } as const
     const worker = createWorker(concurrency === undefined ? options : { ...options, concurrency })
     workers.push(worker)
     await worker.start()

@@ -12,6 +12,7 @@ import {
   type Settled,
 } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
+import { named } from '../support/variant.ts'
 import { openClient } from '../support/worker.ts'
 
 /** Every write of a claim that no longer holds its run, in every state the run can be in by then. */
@@ -91,9 +92,10 @@ describe.each(Object.entries(situations))('when the run %s', (_, situation) => {
     await expect(x.journal.keep(memo('late', '"late"'))).rejects.toMatchObject(refusal)
     await expect(
       x.journal.transact(async (tx) => {
-        await tx.query(`insert into holdfast.progress (run_id, token, at, value) values ($1, 1, now(), '"late"')`, [
-          runId,
-        ])
+        await tx.query(
+          named(`insert into holdfast.progress (run_id, token, at, value) values ($1, 1, now(), '"late"')`),
+          [runId],
+        )
         return memo('late transaction', '"late"')
       }),
     ).rejects.toMatchObject(refusal)

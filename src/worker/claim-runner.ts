@@ -1,0 +1,117 @@
+import { isItemFault } from '../db/database-errors.ts'
+import type { Database } from '../db/database.ts'
+import { JournalStore } from '../db/live-journal.ts'
+import type { Patience } from '../db/patience.ts'
+import type { Registry } from '../define/registry.ts'
+import { Execution } from '../execute/execution.ts'
+import type { Claim } from '../model/claim.ts'
+import type { Clock } from '../model/clock.ts'
+import type { Logger } from '../model/logger.ts'
+import type { Ending } from '../model/outcome.ts'
+import { storeError } from '../model/stored-error.ts'
+import type { Ticket } from '../queue/runner.ts'
+import { boundLogger } from '../trace/bound-logger.ts'
+import { Claimer, type Taken } from './claimer.ts'
+import type { Stray } from './leases.ts'
+import { Settler, type Settled, type Settling } from './settler.ts'
+import type { Held, Slots } from './slots.ts'
+
+/** The way of one claim: ticket -> claim -> execution -> settle, and how one ends that went astray. */
+
+export interface ClaimRunnerOptions {
+  readonly database: Database
+  readonly registry: Registry
+  readonly workerId: string
+  readonly slots: Slots
+  readonly patience: Patience
+  readonly log: Logger
+}
+
+const nothing: Omit<Ending, 'outcome'> = { recalled: 0, failures: [], tries: [] }
+
+export class ClaimRunner {
+  readonly #registry: Registry
+  readonly #slots: Slots
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #journals: JournalStore
+  readonly #claimer: Claimer
+  readonly #settler: Settler
+  #isClosed = false
+
+  constructor({ database, registry, workerId, slots, patience, log }: ClaimRunnerOptions) {
+    this.#registry = registry
+    this.#slots = slots
+    this.#clock = patience.clock
+    this.#log = log
+    this.#journals = new JournalStore(database, patience)
+    this.#claimer = new Claimer(database, registry, workerId, slots, patience)
+    this.#settler = new Settler(database, workerId, patience)
+  }
+
+  /** Resolves when the ticket may be taken off the queue. */
+  async take(ticket: Ticket): Promise<void> {
+    const taken = await this.#claimer.claim(ticket)
+    if (taken) await this.#run(taken)
+  }
+
+  /** No handler begins any more: tickets are given back, and claims on their way here released. */
+  close(): void {
+    this.#isClosed = true
+    this.#claimer.close()
+  }
+
+  /** Ends a claim that is this worker's by the database alone: its reply was lost, or it was stopped here. */
+  async giveBack({ id, token, isLate }: Stray): Promise<void> {
+    if (this.#slots.get(id) || this.#claimer.isAsking(id)) return
+    const reason = 'The worker that ran it did not renew its lease.'
+    const outcome: Settled = isLate
+      ? { kind: 'retry', delayMs: 0, reason, error: undefined, ifLast: 'lease_expired' }
+      : { kind: 'released' }
+    const log = boundLogger(this.#log, { runId: id, token })
+    try {
+      const lost = await this.#settler.settle({ id, token }, { ...nothing, outcome })
+      if (!lost) log.warn({ isCounted: isLate }, 'A claim that this worker does not hold was given back.')
+    } catch (error) {
+      log.warn({ error }, 'A claim that this worker does not hold could not be given back; tried again.')
+    }
+  }
+
+  async #run({ claim, sentAt }: Taken): Promise<void> {
+    const definition = this.#registry.get(claim.workflow)?.definition
+    if (!definition) return
+    const { id, workflow, attempt, token } = claim
+    const log = boundLogger(this.#log, { runId: id, workflow, attempt, token })
+    const journal = this.#journals.open(claim)
+    const execution = new Execution({ definition, claim, journal, clock: this.#clock, log })
+    const held: Held = { claim, execution, leaseMs: definition.leaseMs, leasedAt: sentAt }
+    this.#slots.put(held)
+    try {
+      const ending = this.#isClosed ? { ...nothing, outcome: { kind: 'released' } as const } : await execution.run()
+      const { outcome } = ending
+      if (outcome.kind === 'lost') {
+        log.warn({ reason: outcome.reason }, 'The lease was lost; what the handler still does changes nothing.')
+        return this.#slots.drop(held)
+      }
+      await this.#settle(claim, { ...ending, outcome }, log)
+      this.#slots.free(id)
+    } catch (error) {
+      log.error({ error }, 'The claim could not be settled; the run is given back.')
+      this.#slots.drop(held)
+    }
+  }
+
+  async #settle(claim: Claim, ending: Settling, log: Logger): Promise<void> {
+    let lost
+    try {
+      lost = await this.#settler.settle(claim, ending)
+    } catch (thrown) {
+      if (!isItemFault(thrown)) throw thrown
+      // What the database cannot store must not hold the run up for ever.
+      const error = storeError(thrown)
+      const failed = { kind: 'failed', failure: 'rejected', reason: error.message, error } as const
+      lost = await this.#settler.settle(claim, { ...nothing, outcome: failed })
+    }
+    if (lost) log.warn({ reason: lost }, 'The lease was lost before the claim could settle; its answer was refused.')
+  }
+}

@@ -1,0 +1,57 @@
+import pg from 'pg'
+import { afterEach, expect, test } from 'vitest'
+import { createWorker, defineWorkflow, type Worker } from '../../src/index.ts'
+import { useDatabase } from '../support/database.ts'
+import { startProxy } from '../support/proxy.ts'
+import { openClient, recordingLogger, signal } from '../support/worker.ts'
+
+const database = useDatabase()
+const toEnd: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of toEnd.splice(0)) await end()
+})
+
+/**
+ * What a firewall does that forgets, or a server whose machine is gone: sockets stay open, and nothing comes. Of these
+ * workers each waits for answers on all its sessions, since they work and listen.
+ */
+test.each(['its own pool', "a caller's pool"])(
+  'OPS-03: a worker on %s whose connections fall silent goes on over new ones, and its runs with it',
+  { timeout: 60_000 },
+  async (whose) => {
+    const [entered, go] = [signal(), signal()]
+    const stays = defineWorkflow({
+      name: `stays on ${whose.replace("'", '')}`,
+      handler: async (_, run) => {
+        await run.step('first', () => 1)
+        entered.give()
+        await go.promise
+        return await run.step('second', () => run.attempt)
+      },
+    })
+    const proxy = await startProxy(database)
+    const { connectionString } = proxy
+    const pool = new pg.Pool({ connectionString, max: 4 })
+    const logger = recordingLogger()
+    const from = whose === 'its own pool' ? { connectionString } : { pool }
+    const worker: Worker = createWorker({ ...from, workflows: [stays], migrate: 'off', logger })
+    toEnd.push(
+      () => worker.stop({ grace: 0 }),
+      () => pool.end(),
+    )
+    await worker.start()
+    const client = openClient(database)
+    const first = await client.start(stays)
+    await entered.promise
+
+    proxy.blackHole('existing')
+    go.give()
+    expect(await client.result(first)).toBe(1)
+    expect(await client.result(await client.start(stays))).toBe(1)
+    expect(await client.result(await client.start(stays, undefined, { delay: 100 }))).toBe(1)
+    expect(logger.lines.map(({ message }) => message)).toContainEqual(expect.stringContaining('does not answer'))
+    const { rows } = await database.query(`select outcome from holdfast.claims where run_id = $1`, [first.id])
+    expect(rows).toEqual([])
+  },
+)
