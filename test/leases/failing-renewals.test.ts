@@ -42,8 +42,8 @@ interface Course {
   readonly lastAcceptedAt: number
 }
 
-/** Holds one claim for five seconds, while renewals fail whenever `isFailing` says so. */
-async function hold(isFailing: (at: number) => boolean): Promise<Course> {
+/** Holds one claim for five seconds, while renewals fail whenever `isFailing` says so, and take so long to be answered. */
+async function hold(isFailing: (at: number) => boolean, answerMs = 0): Promise<Course> {
   const clock = new HandClock()
   const slots = new Slots()
   let abortedAt: number | undefined
@@ -60,9 +60,11 @@ async function hold(isFailing: (at: number) => boolean): Promise<Course> {
   const leases = new Leases({
     slots,
     renew: async () => {
-      await Promise.resolve()
-      if (isFailing(clock.monotonic())) throw new Error('The database is not there.')
-      lastAcceptedAt = clock.monotonic()
+      const sentAt = clock.monotonic()
+      if (answerMs > 0) await clock.sleep(answerMs)
+      else await Promise.resolve()
+      if (isFailing(sentAt)) throw new Error('The database is not there.')
+      lastAcceptedAt = sentAt
       return []
     },
     onStray: () => undefined,
@@ -74,7 +76,9 @@ async function hold(isFailing: (at: number) => boolean): Promise<Course> {
   void execution.run()
   await leases.start()
   while (abortedAt === undefined && clock.monotonic() < 5_000) await clock.advance(10)
-  await leases.stop()
+  const stopped = leases.stop()
+  await clock.advance(answerMs)
+  await stopped
   return { abortedAt, lastAcceptedAt }
 }
 
@@ -85,11 +89,18 @@ test('LEASE-08: 0.8 s of failing renewals abort nothing in a lease of 1.5 s, whe
   }
 })
 
-test('a claim whose renewals all fail is stopped before its lease ends, and not long before', async () => {
+test('LEASE-08: a claim whose renewals all fail is stopped before its lease ends, and not long before', async () => {
   for (let from = 0; from < 1_000; from += 50) {
     const { abortedAt = Infinity, lastAcceptedAt } = await hold((at) => at >= from)
     expect(abortedAt - lastAcceptedAt).toBeLessThan(leaseMs)
     expect(abortedAt - lastAcceptedAt).toBeGreaterThanOrEqual(0.9 * leaseMs)
+  }
+})
+
+test('LEASE-08: an answer that comes late makes no lease longer: it counts from when it was asked for', async () => {
+  for (let from = 600; from < 2_000; from += 100) {
+    const { abortedAt = Infinity, lastAcceptedAt } = await hold((at) => at >= from, 300)
+    expect(abortedAt - lastAcceptedAt).toBeLessThan(leaseMs)
   }
 })
 

@@ -75,7 +75,7 @@ async function passSinceSuspicion(workerId: string, ms: number): Promise<void> {
 }
 
 test.each(['holdfast leases', 'holdfast listen'])(
-  'a worker one of whose sessions is ended (%s) is not found dead, and goes on with its run',
+  'OPS-03: a worker one of whose sessions is ended (%s) is not found dead, and goes on with its run',
   async (session) => {
     const { holderId, finish } = await holdRun(`ended ${session}`)
     expect(await workerRow(holderId)).toEqual(alive)
@@ -88,7 +88,7 @@ test.each(['holdfast leases', 'holdfast listen'])(
   },
 )
 
-test('a worker both of whose sessions are ended takes its locks again before a second test', async () => {
+test('OPS-03: a worker both of whose sessions are ended takes its locks again before a second test', async () => {
   const { holderId, finish } = await holdRun('ended both')
   await terminate(holderId, ['holdfast leases', 'holdfast listen'])
   expect(await bury()).toMatchObject({ dead: 0 })
@@ -99,7 +99,7 @@ test('a worker both of whose sessions are ended takes its locks again before a s
   expect(await finish()).toBe(1)
 })
 
-test('dead is written only after two free tests, 500 ms apart', async () => {
+test('LEASE-09: dead is written only after two free tests, 500 ms apart', async () => {
   const { rows } = await database.query<{ id: string }>(
     `insert into holdfast.workers (id, name, workflows, slots, lease, pool_ids, postmaster_started_at, started_at, seen_at)
      values (gen_random_uuid(), 'gone', '{}', 1, '30 s', '{}', pg_postmaster_start_time(), now(), now()) returning id`,
@@ -121,7 +121,7 @@ test('dead is written only after two free tests, 500 ms apart', async () => {
   expect(await workerRow(id)).toMatchObject({ ended_as: 'dead' })
 })
 
-test('after a restart of the server, whose locks are all free, only time tells that a worker is dead', async () => {
+test('OPS-03: after a restart of the server, whose locks are all free, only time tells that a worker is dead', async () => {
   const { rows } = await database.query<{ id: string }>(
     `insert into holdfast.workers (id, name, workflows, slots, lease, pool_ids, postmaster_started_at, started_at, seen_at)
      values (gen_random_uuid(), 'of before', '{}', 1, '30 s', '{}', pg_postmaster_start_time() - interval '1 s', now(), now())
@@ -135,7 +135,7 @@ test('after a restart of the server, whose locks are all free, only time tells t
   expect(await bury()).toEqual({ dead: 1, suspected: 0 })
 })
 
-test('a worker that was stopped says so, and leaves no ticket locked', async () => {
+test('OPS-02: a worker that was stopped says so, and leaves no ticket locked', async () => {
   const workflow = defineWorkflow({ name: 'said good-bye', handler: () => undefined })
   const worker = await startWorker(database, { workflows: [workflow] })
   expect(await workerRow(worker.id)).toEqual(alive)
@@ -145,7 +145,7 @@ test('a worker that was stopped says so, and leaves no ticket locked', async () 
   expect(rows).toEqual([])
 })
 
-test('a worker found dead loses the claims it had; those it takes afterwards show that it lives', async () => {
+test('LEASE-10: a worker found dead loses the claims it had; those it takes afterwards show that it lives', async () => {
   const client = openClient(database)
   const workflow = defineWorkflow({ name: 'of the dead', handler: () => undefined })
   const [had, taken] = [await client.start(workflow), await client.start(workflow)]
