@@ -61,9 +61,13 @@ export class ClaimRunner {
     this.#claimer.close()
   }
 
+  /** Whether the run is held or just asked for. */
+  knows(runId: string): boolean {
+    return this.#slots.get(runId) !== undefined || this.#claimer.isAsking(runId)
+  }
+
   /** Ends a claim that is this worker's by the database alone: its reply was lost, or it was stopped here. */
   async giveBack({ id, token, isLate }: Stray): Promise<void> {
-    if (this.#slots.get(id) || this.#claimer.isAsking(id)) return
     const reason = 'The worker that ran it did not renew its lease.'
     const outcome: Settled = isLate
       ? { kind: 'retry', delayMs: 0, reason, error: undefined, ifLast: 'lease_expired' }

@@ -11,7 +11,8 @@ import { renewalRetryMs, type Timings } from './timings.ts'
  * 1. One renewal at a time, of all claims, which is the worker's heartbeat too.
  * 2. A claim whose lease was not accepted for long enough is stopped before another worker can have it: the watchdog
  *    counts from when the last accepted request was sent, so a slow answer never lengthens a lease.
- * 3. What the database counts as this worker's and is not held here is given back, a renewal later at the latest.
+ * 3. What the database counts as this worker's and is not held here is given back once two renewals have found it so:
+ *    the first may have crossed with a claim and its end.
  */
 
 export interface Stray {
@@ -25,6 +26,8 @@ export interface LeasesOptions {
   readonly slots: Slots
   /** Renews, and answers what was not renewed. Rejects when the database cannot be asked. */
   readonly renew: (items: readonly LeaseItem[]) => Promise<readonly LeaseProblem[]>
+  /** Whether the run is held here or just asked for. */
+  readonly isKnown: (runId: string) => boolean
   readonly onStray: (stray: Stray) => void
   /** The shortest lease of any workflow here. */
   readonly leaseMs: number
@@ -41,6 +44,8 @@ export class Leases implements Part {
   #watchTimer: Timer | undefined
   #renewing: Promise<void> = Promise.resolve()
   #watchedAt = 0
+  /** Tokens of runs that the last renewal found astray. */
+  #astray = new Map<string, number>()
 
   constructor(options: LeasesOptions) {
     this.#options = options
@@ -68,7 +73,7 @@ export class Leases implements Part {
   }
 
   async #renew(): Promise<void> {
-    const { slots, renew, clock, log, leaseMs, timings } = this.#options
+    const { slots, renew, isKnown, clock, log, leaseMs, timings } = this.#options
     const held = slots.all()
     const dropped = [...slots.dropped]
     const sentAt = clock.monotonic()
@@ -77,15 +82,14 @@ export class Leases implements Part {
       const items = held.map(({ claim, leaseMs: ms }) => ({ id: claim.id, token: claim.token, lease_ms: ms }))
       const problems = new Map((await renew(items)).map((problem) => [problem.id, problem]))
       for (const [id] of dropped) if (problems.get(id)?.problem !== 'stray') slots.forget(id)
-      for (const { id, token, problem } of problems.values()) if (problem === 'stray') this.#stray(id, token)
+      this.#lookAt([...problems.values()].filter(({ id, problem }) => problem === 'stray' && !isKnown(id)))
       for (const each of held) {
         const problem = problems.get(each.claim.id)
         if (problem === undefined) each.leasedAt = sentAt
         else if (problem.problem === 'skipped') again = renewalRetryMs(leaseMs)
         else if (problem.problem !== 'stray') this.#lose(each, problem.problem)
       }
-      // What ended here while the answer was on its way was renewed by it.
-      if (slots.dropped.size > 0) again = renewalRetryMs(leaseMs)
+      if (slots.dropped.size > 0 || this.#astray.size > 0) again = renewalRetryMs(leaseMs)
     } catch (error) {
       log.warn({ error, claims: held.length }, 'Leases could not be renewed; asked again soon.')
       again = renewalRetryMs(leaseMs)
@@ -93,10 +97,14 @@ export class Leases implements Part {
     this.#arm(again)
   }
 
-  #stray(id: string, token: number): void {
+  #lookAt(strays: readonly LeaseProblem[]): void {
     const { slots, onStray } = this.#options
-    const dropped = slots.dropped.get(id)
-    onStray({ id, token, isLate: dropped?.token === token && dropped.isLate })
+    for (const { id, token } of strays) {
+      if (this.#astray.get(id) !== token) continue
+      const dropped = slots.dropped.get(id)
+      onStray({ id, token, isLate: dropped?.token === token && dropped.isLate })
+    }
+    this.#astray = new Map(strays.map(({ id, token }) => [id, token]))
   }
 
   #lose(held: Held, reason: 'not_found' | 'superseded'): void {

@@ -90,6 +90,7 @@ export class WorkerCore {
     this.#leases = new Leases({
       slots: this.#slots,
       renew: (items) => this.#presence.renew(items),
+      isKnown: (runId) => this.#claims.knows(runId),
       onStray: (stray) => void this.#claims.giveBack(stray),
       leaseMs,
       timings,

@@ -67,6 +67,7 @@ async function hold(isFailing: (at: number) => boolean, answerMs = 0): Promise<C
       lastAcceptedAt = sentAt
       return []
     },
+    isKnown: () => true,
     onStray: () => undefined,
     leaseMs,
     timings: fastTimings,
