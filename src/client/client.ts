@@ -14,6 +14,7 @@ import {
   ResultTimeoutError,
   RunCancelledError,
   RunFailedError,
+  UnserializableError,
 } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
@@ -21,7 +22,9 @@ import { states, type State } from '../model/state.ts'
 import { storableText } from '../model/storable.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { EndWatch } from './end-watch.ts'
+import { once } from './once.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
+import { resend } from './resend.ts'
 import { toRunView, type RunView } from './run-view.ts'
 import { Starter, type Started } from './starter.ts'
 import { readWhich, requireStorable, type Which } from './which.ts'
@@ -106,7 +109,7 @@ export class Client {
   async get(run: Which): Promise<RunView | undefined> {
     const which = readWhich(run)
     await this.#ready()
-    const json = await findRun(this.#database, which)
+    const json = await resend(this.#clock, () => findRun(this.#database, which))
     return json === undefined ? undefined : toRunView(json)
   }
 
@@ -125,7 +128,8 @@ export class Client {
     }
     if (workflow !== undefined) requireStorable(workflow, 'workflow')
     await this.#ready()
-    return (await listRuns(this.#database, { workflow, state, limit })).map(toRunView)
+    const found = await resend(this.#clock, () => listRuns(this.#database, { workflow, state, limit }))
+    return found.map(toRunView)
   }
 
   /**
@@ -149,7 +153,7 @@ export class Client {
     refuseUnknown(options, 'cancel', ['reason'])
     const { id } = await this.#require(run)
     const reason = options.reason === undefined ? undefined : storableText(String(options.reason), 8_192)
-    await cancelRun(this.#database, id, reason)
+    await resend(this.#clock, () => cancelRun(this.#database, id, reason))
     return await this.#require(id)
   }
 
@@ -208,7 +212,7 @@ export class Client {
   async #record(workflow: Workflow): Promise<void> {
     await this.#ready()
     await once(this.#recorded, workflow.definition.fingerprint + workflow.name, () =>
-      recordDefinitions(this.#database, [workflow]),
+      resend(this.#clock, () => recordDefinitions(this.#database, [workflow])),
     )
   }
 
@@ -228,19 +232,8 @@ export class Client {
   }
 }
 
-/** Runs `work` once a key for as long as it succeeds; a failure lets the next caller try again. */
-async function once(done: Map<string, Promise<void>>, key: string, work: () => Promise<void>): Promise<void> {
-  const promise = done.get(key) ?? work()
-  done.set(key, promise)
-  try {
-    await promise
-  } catch (error) {
-    done.delete(key)
-    throw error
-  }
-}
-
 function outputOf(view: RunView): unknown {
+  if (view.output instanceof UnserializableError) throw view.output
   if (view.state === 'done') return view.output
   const { id, reason, lastError: cause } = view
   const because = reason === undefined ? '' : `: ${reason}`

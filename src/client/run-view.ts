@@ -3,7 +3,7 @@ import type { FailureCause } from '../model/errors.ts'
 import { reviveError, type StoredError } from '../model/stored-error.ts'
 import type { State } from '../model/state.ts'
 
-/** A run as `get` shows it. Instants are the database's. */
+/** A run as `get` shows it. Instants are the database's; a value that cannot be read back is its UnserializableError. */
 export interface RunView {
   readonly id: string
   readonly workflow: string
@@ -88,8 +88,13 @@ export function toRunView(json: string): RunView {
   }
 }
 
+/** One value that cannot be read back must not hide its run, nor the others of a list. */
 function toValue(json: string | null, types: string | null): unknown {
-  return json === null ? undefined : decode(json, types)
+  try {
+    return json === null ? undefined : decode(json, types)
+  } catch (error) {
+    return error
+  }
 }
 
 function toDate(text: string | null): Date | undefined {

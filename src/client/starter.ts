@@ -2,7 +2,6 @@ import { Batcher } from '../db/batcher.ts'
 import { startRuns, type StartItem, type StartRow } from '../db/calls.ts'
 import { explain } from '../db/database-errors.ts'
 import type { Database } from '../db/database.ts'
-import { patiently } from '../db/patience.ts'
 import { parseInput } from '../define/parse-schema.ts'
 import { parseStartOptions, type ResolvedStartOptions } from '../define/parse-start-options.ts'
 import type { StartOptions } from '../define/start-options.ts'
@@ -15,6 +14,7 @@ import type { State } from '../model/state.ts'
 import { unstorable } from '../model/storable.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { boundLogger, silentLogger } from '../trace/bound-logger.ts'
+import { resend } from './resend.ts'
 
 /** A run by its id; what `start` returned is one. */
 export interface RunRef<O = unknown> {
@@ -29,8 +29,6 @@ export interface Started<O = unknown> extends RunRef<O> {
   readonly state: State
 }
 
-/** How often a start that met connection loss is sent again: its id makes that safe. */
-const mostLosses = 5
 const longestGroup = 512
 
 /** Starts runs. Concurrent starts outside a caller's transaction share a statement and a commit. */
@@ -112,13 +110,10 @@ export class Starter {
   }
 
   async #flush(items: readonly StartItem[]): Promise<readonly StartRow[]> {
-    const enough = new AbortController()
     const onLoss = (error: unknown): void =>
       this.#log.warn({ error, runs: items.length }, 'A start met connection loss; it is sent again under the same id.')
-    return await patiently({ clock: this.#clock, until: enough.signal, onLoss }, async (loss) => {
-      if (loss === mostLosses) enough.abort()
-      return await startRuns(this.#database, items)
-    })
+    // The ids make that safe.
+    return await resend(this.#clock, () => startRuns(this.#database, items), onLoss)
   }
 }
 

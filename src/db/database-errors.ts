@@ -32,6 +32,8 @@ export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error)
   return (
     (code !== undefined && (lostCodes.has(code) || code.startsWith('08'))) ||
+    // A standby's answer to `begin … read write`. The code alone says only that it cannot.
+    (code === '0A000' && (error as { routine?: unknown }).routine === 'call_bool_check_hook') ||
     // Whatever keeps a socket from being opened: that of Unix is a file, and gone while the server is.
     (error instanceof Error && 'syscall' in error && error.syscall === 'connect') ||
     (error instanceof Error && lostMessages.test(error.message))

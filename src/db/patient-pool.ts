@@ -3,13 +3,14 @@ import type pg from 'pg'
 import type { Clock } from '../model/clock.ts'
 import { ClosedError } from '../model/errors.ts'
 import { sessionPool, sessionSetup } from './database.ts'
+import { isLockTimeout, isSerializationFailure } from './database-errors.ts'
 import { patiently } from './patience.ts'
 import { sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
 
 /**
- * The pool the queue runs on. The queue gives up at the first query that meets a stopped database; this pool waits for
- * the server instead, and sends a query that met connection loss again on a new connection.
+ * The pool the queue runs on. The queue gives up at the first query that meets a stopped database or a dead lock; this
+ * pool waits for the server instead, and sends a query that was lost or undone again on a new connection.
  *
  * That is sound because every query the queue sends may run twice: a fetch whose reply was lost leaves tickets locked,
  * which are unlocked before it is sent again; a completion repeated deletes nothing.
@@ -26,6 +27,9 @@ export interface PatientPoolOptions {
 
 /** As the queue expects them, but for times: of the four in every job one is looked at, to be compared with its like. */
 export const queueTypes: pg.CustomTypesConfig = typeParsers({ numbers: [21, 23], json: [114, 3802] })
+
+/** How long the queue's sessions have to end by themselves. */
+const farewellMs = 1_000
 
 type ConnectCallback = (error: Error | undefined, client?: pg.PoolClient, release?: () => void) => void
 
@@ -87,13 +91,22 @@ export class PatientPool extends EventEmitter {
 
   async end(): Promise<void> {
     this.#closing.abort()
-    await this.#pool.end()
+    const enough = new AbortController()
+    await Promise.race([this.#pool.end(), this.#clock.sleep(farewellMs, enough.signal)])
+    enough.abort()
+    // What is left is held by a queue that did not end.
+    this.cut()
   }
 
   #patiently<T>(work: (loss: number) => Promise<T>): Promise<T> {
     if (this.#closing.signal.aborted) return Promise.reject(new ClosedError('The queue was closed.'))
-    return patiently({ clock: this.#clock, until: this.#closing.signal, onLoss: this.#onLoss }, work)
+    const until = this.#closing.signal
+    return patiently({ clock: this.#clock, until, onLoss: this.#onLoss, also: isUndone }, work)
   }
+}
+
+function isUndone(error: unknown): boolean {
+  return isSerializationFailure(error) || isLockTimeout(error)
 }
 
 /** Only a fetch locks what nobody else has locked. */

@@ -43,12 +43,17 @@ export function schemaNames(schema: string = defaultSchema): SchemaNames {
   }
 }
 
-/** Puts the real schema names into SQL written with `holdfast.`, `holdfast_queue.` and `:channel`. */
+/**
+ * Puts the real names into SQL written with `holdfast.`, `holdfast_queue.` and `:channel`. In one pass: a real name may
+ * hold such a text itself.
+ */
 export function renderSql(sql: string, names: SchemaNames): string {
-  return sql
-    .replace(/\bholdfast_queue\./g, () => `${names.quotedQueue}.`)
-    .replace(/\bholdfast\./g, () => `${names.quoted}.`)
-    .replace(/:channel\b/g, () => quoteLiteral(names.channel))
+  const real: Readonly<Record<string, string>> = {
+    'holdfast.': `${names.quoted}.`,
+    'holdfast_queue.': `${names.quotedQueue}.`,
+    ':channel': quoteLiteral(names.channel),
+  }
+  return sql.replace(/\bholdfast(?:_queue)?\.|:channel\b/g, (written) => real[written] ?? written)
 }
 
 export function quoteIdentifier(name: string): string {

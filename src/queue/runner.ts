@@ -11,8 +11,8 @@ import type { Logger } from '../model/logger.ts'
  * 1. The function given to the queue never throws: an error's text could end the process.
  * 2. The id under which tickets are locked is chosen here and put on record before the first fetch, so that whoever
  *    finds this worker dead can unlock them.
- * 3. A queue that ends by itself is started again under a new id, after the old id's tickets are unlocked, and again
- *    for as long as that fails.
+ * 3. A queue that ends by itself, or says that it must and does not, is started again under a new id and on new
+ *    sessions, after the old id's tickets are unlocked, and again for as long as that fails.
  */
 
 /** A ticket: look at this run. */
@@ -44,26 +44,20 @@ export interface QueueRunnerOptions {
 const localQueueTtlMs = 50
 const pollIntervalMs = 1_000
 const restartAfterMs = 500
+/** How long a queue that met a fatal error has to end. */
+const endingMs = 5_000
 
 export class QueueRunner {
   readonly #options: QueueRunnerOptions
-  readonly #pool: PatientPool
+  #pool: PatientPool
   #poolId = ''
   #runner: Runner | undefined
   readonly #stopping = new AbortController()
   #ended: Promise<void> = Promise.resolve()
 
   constructor(options: QueueRunnerOptions) {
-    const { database, concurrency, clock, log } = options
     this.#options = options
-    this.#pool = new PatientPool({
-      config: database.connectionConfig,
-      // A fetch, a completion, a LISTEN and one to spare; at concurrency 1 there is no batching to share them.
-      size: Math.min(4, concurrency + 3),
-      clock,
-      onLoss: (error) => log.warn({ error }, 'The queue lost its connection; it waits for the database.'),
-      beforeRefetch: () => this.#unlocking,
-    })
+    this.#pool = this.#openPool()
   }
 
   async start(): Promise<void> {
@@ -88,14 +82,28 @@ export class QueueRunner {
     await this.#pool.end()
   }
 
+  #openPool(): PatientPool {
+    const { database, concurrency, clock, log } = this.#options
+    return new PatientPool({
+      config: database.connectionConfig,
+      // A fetch, a completion, a LISTEN and one to spare; at concurrency 1 there is no batching to share them.
+      size: Math.min(4, concurrency + 3),
+      clock,
+      onLoss: (error) => log.warn({ error }, 'The queue lost its connection; it waits for the database.'),
+      beforeRefetch: () => this.#unlocking,
+    })
+  }
+
   async #run(): Promise<void> {
     if (this.#isStopping()) return
-    const { database, concurrency, workflows, newPoolId, onPoolId } = this.#options
+    const { database, concurrency, workflows, clock, newPoolId, onPoolId } = this.#options
     const poolId = newPoolId()
     await onPoolId(poolId)
     this.#poolId = poolId
     const events = new EventEmitter()
     events.on('pool:create', ({ workerPool }: { workerPool: { id: string } }) => void (workerPool.id = poolId))
+    const failed = new Promise<void>((resolve) => void events.once('pool:fatalError', () => resolve()))
+    const ending = failed.then(() => clock.sleep(endingMs, this.#stopping.signal))
     const tasks: TaskList = Object.fromEntries(
       workflows.map((name) => [
         name,
@@ -119,7 +127,8 @@ export class QueueRunner {
         },
       },
     })
-    this.#ended = this.#runner.promise.catch(() => undefined).then(() => this.#restart())
+    const ended = this.#runner.promise.catch(() => undefined)
+    this.#ended = Promise.race([ended, ending]).then(() => this.#restart())
     // It may have been asked to stop while it started.
     if (this.#isStopping()) await this.#runner.stop().catch(() => undefined)
   }
@@ -151,6 +160,8 @@ export class QueueRunner {
     while (!this.#isStopping()) {
       await clock.sleep(restartAfterMs, this.#stopping.signal)
       if (this.#isStopping()) return
+      void this.#pool.end()
+      this.#pool = this.#openPool()
       try {
         await this.#pool.query(this.#unlocking)
         return await this.#run()

@@ -167,8 +167,9 @@ export class WorkerCore {
     overdue.cancel()
     this.#giveUp.abort()
     await this.#queue.close()
-    await Promise.allSettled([housekeeping, this.#leases.stop()])
-    await this.#presence.stop()
+    await this.#within(lastWordsMs, queue)
+    // A renewal may wait for a session that only the presence's end gives up.
+    await Promise.allSettled([housekeeping, this.#leases.stop(), this.#presence.stop()])
     await release()
     this.#log.info({}, 'The worker stopped.')
     this.#onDone()
@@ -178,7 +179,11 @@ export class WorkerCore {
   async #empty(ms: number): Promise<void> {
     const enough = new AbortController()
     this.#hurry = () => enough.abort()
-    await Promise.race([this.#slots.whenEmpty(), this.#options.clock.sleep(ms, enough.signal)])
+    await this.#within(ms, this.#slots.whenEmpty(), enough)
+  }
+
+  async #within(ms: number, work: Promise<unknown>, enough = new AbortController()): Promise<void> {
+    await Promise.race([work, this.#options.clock.sleep(ms, enough.signal)])
     enough.abort()
   }
 
