@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/types/**', 'test/containers/**'],
     globalSetup: 'test/support/global-setup.ts',
+    setupFiles: 'test/support/set-up.ts',
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -28,6 +28,9 @@ const stages = [
     name: 'tests',
     command: [programs.vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
   },
+  { name: 'matrix', command: ['scripts/matrix.mjs', '--smoke'] },
+  { name: 'chaos: storm', command: ['test/chaos/run.mjs', 'storm', '--short'] },
+  { name: 'chaos: outages', command: ['test/chaos/run.mjs', 'outages', '--short'] },
   { name: 'examples', command: ['scripts/start.mjs'] },
 ]
 

@@ -44,6 +44,7 @@ export interface QueueRunnerOptions {
 const localQueueTtlMs = 50
 const pollIntervalMs = 1_000
 const restartAfterMs = 500
+const longestPreparedName = 30
 /** How long a queue that met a fatal error has to end. */
 const endingMs = 5_000
 
@@ -121,6 +122,8 @@ export class QueueRunner {
         worker: {
           concurrentJobs: concurrency,
           pollInterval: pollIntervalMs,
+          // The queue puts its schema into the names of its statements, which Postgres cuts off at 63 bytes.
+          preparedStatements: database.names.queue.length <= longestPreparedName,
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,
           ...(concurrency > 1 ? { localQueue: { size: concurrency, ttl: localQueueTtlMs } } : {}),

@@ -32,12 +32,12 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'returned by a transaction': (run, make) =>
     run.transaction('steer', async (tx) => {
-      await tx.query('insert into written values ($1, $2)', [run.id, run.attempt])
+      await tx.query('insert into public.written values ($1, $2)', [run.id, run.attempt])
       return make(run)
     }),
   'thrown by a transaction': (run, make) =>
     run.transaction('steer', async (tx) => {
-      await tx.query('insert into written values ($1, $2)', [run.id, run.attempt])
+      await tx.query('insert into public.written values ($1, $2)', [run.id, run.attempt])
       throw make(run)
     }),
 }

@@ -189,7 +189,7 @@ test('the outcome of one step is not held up by another whose answer could not b
     `create table entries (id integer);
      create sequence refusals;
      create function refuse() returns trigger language plpgsql as $$
-       begin perform nextval('refusals'); raise exception 'refused at commit'; end $$;
+       begin perform nextval('public.refusals'); raise exception 'refused at commit'; end $$;
      create constraint trigger refuse after insert on entries deferrable initially deferred
        for each row execute function refuse()`,
   )
@@ -201,7 +201,7 @@ test('the outcome of one step is not held up by another whose answer could not b
       const write = run.transaction(
         'write',
         async (tx, step) => {
-          if (step.try === 1) await tx.query('insert into entries values (1)')
+          if (step.try === 1) await tx.query('insert into public.entries values (1)')
           return step.try
         },
         { retry: { initial: '2s', jitter: 0 } },

@@ -65,7 +65,7 @@ test('a transaction past its timeout is undone and tried again, though its query
       run.transaction(
         'write',
         async (tx, step) => {
-          await tx.query('insert into written values ($1)', [step.try])
+          await tx.query('insert into public.written values ($1)', [step.try])
           if (step.try === 1) await tx.query('select pg_sleep(60)')
           return step.try
         },

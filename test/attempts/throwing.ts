@@ -133,7 +133,7 @@ export const throwing = defineWorkflow({
     if (where === 'step') await run.step('fail', fail)
     if (where === 'transaction') {
       await run.transaction('fail', async (tx) => {
-        await tx.query('insert into written values ($1)', [run.id])
+        await tx.query('insert into public.written values ($1)', [run.id])
         fail()
       })
     }

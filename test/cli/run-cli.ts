@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach } from 'vitest'
+import { variant } from '../support/variant.ts'
 
 /** The command as it is installed. The test command builds it first; by hand that is `npm run build`. */
 export const bin: string = fileURLToPath(new URL('../../dist/cli/bin.js', import.meta.url))
@@ -15,6 +16,9 @@ export interface Result {
   readonly stdout: string
   readonly stderr: string
 }
+
+/** What a command is told besides the database: the schema that tests have there. */
+export const schemaArgs: readonly string[] = variant.schema === undefined ? [] : ['--schema', variant.schema]
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -76,7 +80,9 @@ afterEach(async () => {
 })
 
 export function startCli(args: readonly string[], environment: Environment = {}): RunningCli {
-  return new RunningCli(process.execPath, [bin, ...args], environment)
+  // A test that names a schema means that one.
+  const isAbout = environment['DATABASE_URL'] !== undefined && !args.includes('--schema')
+  return new RunningCli(process.execPath, [bin, ...args, ...(isAbout ? schemaArgs : [])], environment)
 }
 
 export function runCli(args: readonly string[], environment: Environment = {}): Promise<Result> {

@@ -6,7 +6,7 @@ import { defineWorkflow, type RunView } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { newId } from '../support/runs.ts'
 import { openClient, startWorker } from '../support/worker.ts'
-import { bin, jsonOf, runCli } from './run-cli.ts'
+import { bin, jsonOf, runCli, schemaArgs } from './run-cli.ts'
 
 const database = useDatabase()
 
@@ -132,6 +132,8 @@ test('list shows one run a line, newest first, and picks by workflow and state',
   expect(limited.stdout.split('\n')).toHaveLength(2)
 })
 
+const schemaFlags = schemaArgs.map((arg) => `'${arg}'`).join(' ')
+
 /** What the pipeline shows, then how the command at its head ended. */
 async function shell(pipeline: string): Promise<string> {
   const { stdout } = await promisify(exec)(`'${process.execPath}' '${bin}' ${pipeline}; echo " \${PIPESTATUS[0]}"`, {
@@ -144,7 +146,7 @@ async function shell(pipeline: string): Promise<string> {
 test('a reader that has enough is no error', async () => {
   const client = openClient(database)
   await Promise.all(Array.from({ length: 200 }, () => client.start(echo, 'x'.repeat(1_000))))
-  expect(await shell('list --limit 1000 --payloads --json 2>&1 | head -c 1')).toBe('[ 0\n')
+  expect(await shell(`list --limit 1000 --payloads --json ${schemaFlags} 2>&1 | head -c 1`)).toBe('[ 0\n')
   expect(await shell('--help 2>&1 | true')).toBe(' 0\n')
   expect(await shell('strat 2>&1 | true')).toBe(' 2\n')
 })
@@ -152,7 +154,7 @@ test('a reader that has enough is no error', async () => {
 test.skipIf(process.platform !== 'linux')(
   'output that cannot be written is an error (to /dev/full of Linux)',
   async () => {
-    const output = await shell('list 2>&1 > /dev/full')
+    const output = await shell(`list ${schemaFlags} 2>&1 > /dev/full`)
     expect(output).toContain('ENOSPC')
     expect(output).toMatch(/ 1\n$/)
   },

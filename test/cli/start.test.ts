@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createClient, defineWorkflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { newId } from '../support/runs.ts'
+import { optionsFor } from '../support/variant.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 import { jsonOf, runCli } from './run-cli.ts'
 
@@ -25,7 +26,7 @@ const environment = { DATABASE_URL: database.connectionString }
 
 // A name is on record once a client or a worker has used it.
 beforeAll(async () => {
-  const client = createClient({ connectionString: database.connectionString, migrate: 'off' })
+  const client = createClient({ ...optionsFor(database), migrate: 'off' })
   await client.start(hello)
   await client.close()
 })

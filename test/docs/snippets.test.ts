@@ -6,6 +6,7 @@ import { formatWithOptions } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Client, Workflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
+import { isPointless } from '../support/variant.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 import { blocks, root, type Block } from './pages.ts'
 import { typeCheck, type Placed } from './type-check.ts'
@@ -14,6 +15,8 @@ const snippets = blocks.filter((block) => block.language === 'ts')
 const placed: Placed[] = []
 const database = useDatabase()
 let folder: string
+
+const isElsewhere = isPointless('odd-schema', 'the pages use the default schema, and tables of their own')
 
 beforeAll(async () => {
   folder = realpathSync(await mkdtemp(join(tmpdir(), 'holdfast-docs-')))
@@ -40,7 +43,7 @@ test('every TypeScript snippet type-checks', () => {
   expect(typeCheck(placed)).toEqual([])
 })
 
-describe('a snippet that is run prints what it says', () => {
+describe.skipIf(isElsewhere)('a snippet that is run prints what it says', () => {
   afterEach(() => {
     vi.unstubAllEnvs()
     vi.unstubAllGlobals()

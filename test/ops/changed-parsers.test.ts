@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createClient, createWorker, defineWorkflow } from '../../src/index.ts'
 import { emptyDatabase } from '../support/database.ts'
+import { optionsFor } from '../support/variant.ts'
 
 /** What applications like to change: numbers, texts of JSON, times. */
 const oids = [16, 20, 21, 23, 114, 1184, 3802] as const
@@ -25,9 +26,9 @@ test('every part works in an application that has changed how pg reads every typ
     },
   })
   // Both migrate the empty database, or find that it is migrated.
-  const client = createClient({ connectionString })
+  const client = createClient(optionsFor(empty))
   const started = await client.start(workflow, { n: 1 })
-  const worker = createWorker({ connectionString, workflows: [workflow] })
+  const worker = createWorker({ ...optionsFor(empty), workflows: [workflow] })
   await worker.start()
   const expected = { at: new Date(86_400_000), seen: { one: { mine: '1' } }, attempt: 2 }
   expect(await client.result(started)).toEqual({ ...expected, input: { n: 1 } })

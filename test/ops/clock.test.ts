@@ -6,6 +6,7 @@ import { defineWorkflow } from '../../src/index.ts'
 import { systemClock, type Clock } from '../../src/model/clock.ts'
 import { createDatabase, useDatabase } from '../support/database.ts'
 import { forkWorker } from '../support/fork-worker.ts'
+import { optionsFor } from '../support/variant.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 import { hour, long, prompt } from './clocked-workflows.ts'
 
@@ -17,7 +18,7 @@ const off = (ms: number): Clock => ({ ...systemClock, wallClock: () => systemClo
 function clientOff(ms: number): { client: Client; close: () => Promise<void> } {
   const clock = off(ms)
   const client = new Client({
-    database: new Database({ connectionString: database.connectionString, clock }),
+    database: new Database({ ...optionsFor(database), clock }),
     clock,
     prepare: () => Promise.resolve(),
   })

@@ -11,6 +11,7 @@ import {
   type MigrateMode,
 } from '../../src/index.ts'
 import { createDatabase, emptyDatabase, useDatabase, type TestDatabase } from '../support/database.ts'
+import { names, optionsFor, variant } from '../support/variant.ts'
 import { OldServer } from './old-server.ts'
 
 const database = useDatabase()
@@ -52,7 +53,7 @@ async function expectRefused(
 ): Promise<void> {
   const { code, field, says } = refusal
   for (const way of by) {
-    const error = await ways[way]?.(options).catch((thrown: unknown) => thrown)
+    const error = await ways[way]?.({ ...options, schema: variant.schema }).catch((thrown: unknown) => thrown)
     const message = expect.stringMatching(says) as string
     expect({ way, error }).toMatchObject({ way, error: { code, field, remedy: expect.stringMatching(/\w/) as string } })
     expect(error).toBeInstanceOf(HoldfastError)
@@ -152,7 +153,11 @@ test('a database user who may not use the schema is told so', async () => {
     for (const mode of ['auto', 'off'] as const) {
       await expectRefused(
         { connectionString, migrate: mode },
-        { code: 'DATABASE_PERMISSION', field: 'connectionString', says: /permission denied for schema holdfast/ },
+        {
+          code: 'DATABASE_PERMISSION',
+          field: 'connectionString',
+          says: `permission denied for schema ${names.schema}`,
+        },
         ['a client', 'a worker'],
       )
     }
@@ -198,7 +203,7 @@ const tamperings: readonly Tampering[] = [
   },
 ]
 
-test.each(tamperings)('$what is refused, and nothing is written', async ({ sql, refusal }) => {
+test.each(tamperings)('OPS-05: $what is refused, and nothing is written', async ({ sql, refusal }) => {
   const own = await createDatabase()
   try {
     await own.query(sql)
@@ -222,7 +227,7 @@ test('a schema of a newer release that breaks nothing is used as it is', async (
     await own.query(
       `insert into holdfast.migrations (id, name, checksum, is_breaking) values (9999, '9999_future', 'x', false)`,
     )
-    const client = createClient({ connectionString: own.connectionString })
+    const client = createClient(optionsFor(own))
     expect((await client.start(hello)).created).toBe(true)
     await client.close()
   } finally {

@@ -10,6 +10,7 @@ import {
   type WorkerOptions,
 } from '../../src/index.ts'
 import { emptyDatabase, useDatabase } from '../support/database.ts'
+import { optionsFor } from '../support/variant.ts'
 
 const database = useDatabase()
 
@@ -156,7 +157,7 @@ test('OPS-07: createWorker refuses a grace that is no duration', () => {
 
 test('OPS-07: a worker that shares a client treats the schema as that client was told to', async () => {
   const empty = await emptyDatabase()
-  const client = createClient({ connectionString: empty.connectionString, migrate: 'verify' })
+  const client = createClient({ ...optionsFor(empty), migrate: 'verify' })
   const worker = createWorker({ workflows: [hello], client })
   try {
     await expect(worker.start()).rejects.toThrow(SchemaMissingError)
@@ -169,7 +170,7 @@ test('OPS-07: a worker that shares a client treats the schema as that client was
 })
 
 test('OPS-07: a worker that was stopped is not started again, and a client that was closed starts nothing', async () => {
-  const client = createClient({ connectionString: database.connectionString, migrate: 'off' })
+  const client = createClient({ ...optionsFor(database), migrate: 'off' })
   const worker = createWorker({ workflows: [hello], client })
   await worker.stop()
   await worker.done

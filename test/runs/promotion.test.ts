@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineWorkflow, type Client } from '../../src/index.ts'
 import { createDatabase, useDatabase, type TestDatabase } from '../support/database.ts'
+import { isPointless } from '../support/variant.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -23,15 +24,20 @@ async function latenesses(on: TestDatabase, client: Client, delays: readonly num
 
 const spread = Array.from({ length: 15 }, (_, index) => 200 + index * 67)
 
-test('RUN-03: a run with a future time is scheduled, never runs before it, and runs promptly once it is due', async () => {
-  const client = openClient(database)
-  await startWorker(database, { workflows: [prompt] })
-  const late = await latenesses(database, client, spread)
-  expect(late[0]).toBeGreaterThanOrEqual(0)
-  // Of runs promoted by a poll once a second, half would be later than 500 ms.
-  expect(late[Math.floor(late.length / 2)]).toBeLessThan(100)
-  expect(late.at(-1)).toBeLessThan(1_000)
-})
+const isUntold = isPointless('no-notify', 'it is about what NOTIFY makes prompt, and the next one about the rest')
+
+test.skipIf(isUntold)(
+  'RUN-03: a run with a future time is scheduled, never runs before it, and runs promptly once it is due',
+  async () => {
+    const client = openClient(database)
+    await startWorker(database, { workflows: [prompt] })
+    const late = await latenesses(database, client, spread)
+    expect(late[0]).toBeGreaterThanOrEqual(0)
+    // Of runs promoted by a poll once a second, half would be later than 500 ms.
+    expect(late[Math.floor(late.length / 2)]).toBeLessThan(100)
+    expect(late.at(-1)).toBeLessThan(1_000)
+  },
+)
 
 test('RUN-03: where notifications do not arrive, a run is promoted within the poll interval', async () => {
   const silent = await createDatabase()

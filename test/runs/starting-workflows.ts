@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { createClient, defineWorkflow } from '../../src/index.ts'
 import { ordered, tell } from '../support/tell.ts'
+import { optionsFor } from '../support/variant.ts'
 import { double } from './double.ts'
 
 /**
@@ -11,7 +12,7 @@ export const starting = defineWorkflow({
   name: 'starting',
   input: z.string(),
   handler: async (connectionString, run) => {
-    const client = createClient({ connectionString, migrate: 'off' })
+    const client = createClient({ ...optionsFor({ connectionString }), migrate: 'off' })
     const started = await client.start(double, 21)
     tell('started', run, started.id)
     await ordered('go on')

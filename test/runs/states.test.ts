@@ -5,6 +5,7 @@ import { defineWorkflow, type Client, type Run, type Workflow } from '../../src/
 import { systemClock } from '../../src/model/clock.ts'
 import { finalStates, moves, states, type State } from '../../src/model/state.ts'
 import { useDatabase, type TestDatabase } from '../support/database.ts'
+import { optionsFor } from '../support/variant.ts'
 import { fastTimings, openClient, signal, startWorker } from '../support/worker.ts'
 import { allMoves, guardStates, seenMoves, type Move } from './state-guard.ts'
 
@@ -210,7 +211,7 @@ describe('RUN-02: runs that nobody runs', () => {
     const overdue = [...others, await start(waiting), await start(waiting, '90m')]
     await expectNoneForgotten(database)
 
-    const own = new Database({ connectionString: database.connectionString, clock: systemClock })
+    const own = new Database({ ...optionsFor(database), clock: systemClock })
     try {
       await passTime(70)
       await promoteDue(own, 1)

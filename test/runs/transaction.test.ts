@@ -10,6 +10,7 @@ import {
   type Queryable,
 } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
+import { optionsFor } from '../support/variant.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -18,7 +19,7 @@ const echo = defineWorkflow({ name: 'echo', input: z.number(), handler: (n) => n
 
 /** A client that could not reach a database if it tried: whatever it does, it does on the connection it is given. */
 function detachedClient(): Client {
-  return createClient({ connectionString: 'postgres://nobody@127.0.0.1:1/nowhere', migrate: 'off' })
+  return createClient({ ...optionsFor({ connectionString: 'postgres://nobody@127.0.0.1:1/nowhere' }), migrate: 'off' })
 }
 
 const isolations = ['read committed', 'repeatable read', 'serializable']

@@ -12,6 +12,7 @@ import {
 import { useDatabase } from '../support/database.ts'
 import { startProxy, type CutOptions, type Proxy } from '../support/proxy.ts'
 import { newId } from '../support/runs.ts'
+import { optionsFor, variant } from '../support/variant.ts'
 import { openClient, recordingLogger } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -61,7 +62,8 @@ test.each(cuts)(
 test.each(cuts)(
   'RUN-09: starts that never learned their outcome can be repeated with their ids: cut %s the server has them',
   async (when) => {
-    const isThere = when === 'after'
+    // On a caller's pool the commit would be a message of its own.
+    const isThere = when === 'after' && variant.poolSize === undefined
     await client.start(echo, 'puts the definition on record')
     const wasCut = proxy.cut(/start_runs/, { when, times: Infinity })
     const starts = Object.values(names).map((make) => ({ options: make(), input: newId() }))
@@ -109,7 +111,7 @@ test.each(ways)(
 
 test("a client's logger is told when a start is sent again", async () => {
   const logger = recordingLogger()
-  const told = createClient({ connectionString: proxy.connectionString, migrate: 'off', logger })
+  const told = createClient({ ...optionsFor(proxy), migrate: 'off', logger })
   try {
     const wasCut = proxy.cut(/start_runs/, { when: 'after' })
     await told.start(echo, newId())

@@ -12,7 +12,7 @@ async function counted(run: Run, connectionString: string, name: string): Promis
   return await run.step(name, async ({ key }) => {
     const client = new pg.Client({ connectionString })
     await client.connect()
-    await client.query('insert into bodies values ($1, $2, $3)', [run.id, key, run.attempt])
+    await client.query('insert into public.bodies values ($1, $2, $3)', [run.id, key, run.attempt])
     await client.end()
     return `${key} of attempt ${run.attempt}`
   })

@@ -17,7 +17,7 @@ export const slowlyInserting = defineWorkflow({
   name: 'slowly inserting',
   handler: (_, run) =>
     run.transaction('insert', async (tx) => {
-      await tx.query('insert into rows values ($1, $2)', [run.id, `attempt ${run.attempt}`])
+      await tx.query('insert into public.rows values ($1, $2)', [run.id, `attempt ${run.attempt}`])
       tell('inserted', run)
       await ordered(`commit ${run.id}`)
       return `inserted by attempt ${run.attempt}`

@@ -16,7 +16,7 @@ const ways: Readonly<Record<'step' | 'transaction', (run: Run, body: () => Promi
   transaction: (run, body) =>
     run.transaction('contested', async (tx) => {
       const answer = await body()
-      await tx.query('insert into written (run_id, answer) values ($1, $2)', [run.id, answer])
+      await tx.query('insert into public.written (run_id, answer) values ($1, $2)', [run.id, answer])
       return answer
     }),
 }
@@ -29,7 +29,7 @@ test.each([
 ] as const)(
   'STEP-02: a %s that comes to be kept %s that of the claim which took over is refused, and the other answer is kept',
   async (way, when) => {
-    await database.query('create table if not exists written (run_id uuid, answer text)')
+    await database.query('create table if not exists public.written (run_id uuid, answer text)')
     const keepIn = ways[way]
     const [inFirst, first, inSecond, second, kept, end] = [signal(), signal(), signal(), signal(), signal(), signal()]
     const refused = signal<unknown>()

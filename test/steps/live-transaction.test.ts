@@ -3,6 +3,7 @@ import { ClosedError, defineWorkflow, LeaseLostError, type Queryable, type Workf
 import { loseWorker, quickTimings } from '../attempts/record.ts'
 import { claimByHand, memo } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
+import { variant } from '../support/variant.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -12,7 +13,7 @@ beforeAll(async () => {
 })
 
 async function write(tx: Queryable, id: string, body: number): Promise<void> {
-  await tx.query('insert into written values ($1, $2)', [id, body])
+  await tx.query('insert into public.written values ($1, $2)', [id, body])
 }
 
 function fail(why: string): never {
@@ -152,7 +153,7 @@ test('STEP-05: queries after the body has ended are refused, and so is ending th
         return await tx.query('commit').catch((error: { code: string }) => error.code)
       })
       const late: unknown = await kept[0]
-        ?.query('insert into written values ($1, 9)', [run.id])
+        ?.query('insert into public.written values ($1, 9)', [run.id])
         .catch((e: unknown) => e)
       return [refused, late instanceof ClosedError]
     },
@@ -165,7 +166,8 @@ test('STEP-05: queries after the body has ended are refused, and so is ending th
 })
 
 test('STEP-05: at most half the pool is in transactions, so that steps beside them are kept', async () => {
-  const [both, beside] = [signal(), signal()]
+  const half = (variant.poolSize ?? 4) / 2
+  const [full, beside] = [signal(), signal()]
   let [now, most] = [0, 0]
   const workflow = defineWorkflow({
     name: 'half the pool',
@@ -174,14 +176,14 @@ test('STEP-05: at most half the pool is in transactions, so that steps beside th
         run.transaction('write', async (tx) => {
           now += 1
           most = Math.max(most, now)
-          if (now === 2) both.give()
+          if (now === half) full.give()
           await write(tx, run.id, index)
           await beside.promise
           now -= 1
           return index
         }),
       )
-      await both.promise
+      await full.promise
       const answer = await run.step('beside', () => 'kept')
       beside.give()
       return [answer, await Promise.all(all)]
@@ -191,6 +193,6 @@ test('STEP-05: at most half the pool is in transactions, so that steps beside th
   await startWorker(database, { workflows: [workflow], poolSize: 4, timings: quickTimings })
   const { id } = await client.start(workflow)
   expect(await client.result(id)).toEqual(['kept', [0, 1, 2, 3, 4, 5]])
-  expect(most).toBe(2)
+  expect(most).toBe(half)
   expect((await leftBy(id)).bodies).toEqual([0, 1, 2, 3, 4, 5])
 })

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorkflow, LeaseLostError, type Queryable } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
+import { isPointless } from '../support/variant.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 import { rowsOf, rowsTable } from './inserting.ts'
 
@@ -39,7 +40,7 @@ test.each(undone)(
       handler: (_, run) =>
         run.transaction('insert', async (tx, step) => {
           bodies += 1
-          await tx.query('insert into rows values ($1, $2)', [run.id, 'one'])
+          await tx.query('insert into public.rows values ($1, $2)', [run.id, 'one'])
           if (bodies < 3) await manners[manner]?.(tx.query(raise(code)))
           return step.try
         }),
@@ -52,7 +53,10 @@ test.each(undone)(
   },
 )
 
-test('STEP-05: two transactions in a dead lock both commit, once', async () => {
+const isShort = isPointless('statement-timeout', 'Postgres looks for dead locks after a second')
+const isAlone = isPointless('pool-of-2', 'half of that pool is one transaction at a time')
+
+test.skipIf(isShort || isAlone)('STEP-05: two transactions in a dead lock both commit, once', async () => {
   const workflow = defineWorkflow({
     name: 'locks two rows',
     maxAttempts: 1,
@@ -81,7 +85,7 @@ test('STEP-05: two transactions in a dead lock both commit, once', async () => {
 })
 
 async function add(tx: Queryable, name: string): Promise<void> {
-  await tx.query('update accounts set cents = cents + 1 where name = $1', [name])
+  await tx.query('update public.accounts set cents = cents + 1 where name = $1', [name])
 }
 
 test.each(['before its first query', 'between two queries', 'after its last query'])(
@@ -101,9 +105,9 @@ test.each(['before its first query', 'between two queries', 'after its last quer
             await database.query('select pg_terminate_backend($1, 5000)', [pid])
           }
           await terminate('before its first query')
-          await tx.query('insert into rows values ($1, $2)', [run.id, 'one'])
+          await tx.query('insert into public.rows values ($1, $2)', [run.id, 'one'])
           await terminate('between two queries')
-          await tx.query('insert into rows values ($1, $2)', [run.id, 'two'])
+          await tx.query('insert into public.rows values ($1, $2)', [run.id, 'two'])
           await terminate('after its last query')
           return bodies
         }),
@@ -131,7 +135,7 @@ test.each(Object.entries(foreign))('STEP-05: %s that the body throws is a failur
     handler: async (__, run) =>
       await run.transaction('insert', async (tx) => {
         bodies += 1
-        await tx.query('insert into rows values ($1, $2)', [run.id, `attempt ${run.attempt}`])
+        await tx.query('insert into public.rows values ($1, $2)', [run.id, `attempt ${run.attempt}`])
         if (run.attempt === 1) throw error()
         return run.attempt
       }),
@@ -150,7 +154,7 @@ test('STEP-05: what a body calls on run is refused, and nothing is committed', a
     handler: (_, run) =>
       run.transaction('outer', async (tx) => {
         const inner = run.step('inner', () => 1)
-        await tx.query('insert into rows values ($1, $2)', [run.id, 'one'])
+        await tx.query('insert into public.rows values ($1, $2)', [run.id, 'one'])
         return await inner
       }),
   })

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { defineWorkflow, LeaseLostError, type Queryable, type Run, type RunRef } from '../../src/index.ts'
 import { loseLease } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
+import { isPointless } from '../support/variant.ts'
 import { forkWorker } from '../support/fork-worker.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 import { rowsOf, rowsTable, slowlyInserting } from './inserting.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
 })
 
 async function insert(tx: Queryable, run: Run, label: string): Promise<void> {
-  await tx.query('insert into rows values ($1, $2)', [run.id, label])
+  await tx.query('insert into public.rows values ($1, $2)', [run.id, label])
 }
 
 async function memosOf({ id }: RunRef): Promise<string[]> {
@@ -46,7 +47,9 @@ test('STEP-05: a process killed between body and commit leaves nothing, and the 
   expect(await rowsOf(database, run.id)).toEqual(['attempt 2'])
 })
 
-test('STEP-05: a body whose run was taken over meanwhile is refused and undone', async () => {
+const isAlone = isPointless('pool-of-2', 'half of that pool is one transaction at a time')
+
+test.skipIf(isAlone)('STEP-05: a body whose run was taken over meanwhile is refused and undone', async () => {
   const [inBody, goOn] = [signal(), signal()]
   let refusal: unknown
   const workflow = defineWorkflow({
@@ -92,7 +95,7 @@ test('STEP-05: a constraint that refuses the commit is the failure of the step, 
       await run
         .transaction('insert', async (tx) => {
           await insert(tx, run, 'one')
-          await tx.query('insert into children values (17)')
+          await tx.query('insert into public.children values (17)')
         })
         .catch((error: unknown) => errors.push(error))
       return await run.transaction('insert', async (tx) => {

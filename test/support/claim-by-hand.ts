@@ -11,6 +11,7 @@ import type { Journal, NewMemo } from '../../src/model/journal.ts'
 import type { Ending, Outcome } from '../../src/model/outcome.ts'
 import { Settler } from '../../src/worker/settler.ts'
 import type { TestDatabase } from './database.ts'
+import { optionsFor } from './variant.ts'
 
 export type Settled = Exclude<Outcome, { kind: 'lost' }>
 
@@ -44,7 +45,7 @@ export async function claimByHand(
   runId: string,
   { workerId = randomUUID(), leaseMs = 30_000, isRepeated = false }: ClaimOptions = {},
 ): Promise<ClaimByHand> {
-  const own = opened.get(database) ?? new Database({ connectionString: database.connectionString, clock: systemClock })
+  const own = opened.get(database) ?? new Database({ ...optionsFor(database), clock: systemClock })
   opened.set(database, own)
   const [claim] = await claimRuns(own, workerId, [{ id: runId, lease_ms: leaseMs }], isRepeated)
   if (!claim) throw new Error(`Run ${runId} is not to be had.`)
@@ -69,7 +70,7 @@ export class ClaimByHand {
 
   /** Answers why it was refused, if it was. */
   settle(outcome: Settled, rest: Partial<Ending> = {}): Promise<LeaseLostReason | undefined> {
-    return this.#settler.settle(this.claim, outcome, { outcome, recalled: 0, failures: [], tries: [], ...rest })
+    return this.#settler.settle(this.claim, { recalled: 0, failures: [], tries: [], ...rest, outcome })
   }
 
   async renew(leaseMs = 30_000): Promise<LeaseProblem['problem'] | undefined> {

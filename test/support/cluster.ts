@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../src/db/embedded.ts'
 import type { Embedded, StopMode } from '../../src/db/embedded.ts'
+import { postgresSource } from './variant.ts'
 
 export interface ClusterOptions {
   /** Whether commits survive an immediate stop of the machine; tests of failures want true. Default true. */
@@ -26,7 +27,8 @@ export async function startCluster({ fsync = true, settings }: ClusterOptions = 
   const dataFolder = await mkdtemp(join(tmpdir(), 'holdfast-cluster-'))
   // The server may run as another user than the tests do.
   await chmod(dataFolder, 0o711)
-  const launch = (port?: number): Promise<Embedded> => startEmbedded({ dataFolder, durable: fsync, port, settings })
+  const launch = (port?: number): Promise<Embedded> =>
+    startEmbedded({ dataFolder, durable: fsync, port, settings, source: postgresSource })
 
   let server = await launch()
   const { connectionString } = server

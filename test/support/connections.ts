@@ -1,6 +1,7 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { afterEach, expect, vi } from 'vitest'
 import type { TestDatabase } from './database.ts'
+import { HandClient } from './variant.ts'
 
 /** One session of an interleaving, by hand: what it does waits, or not, as the test says. */
 export class Connection {
@@ -71,7 +72,7 @@ afterEach(async () => {
 
 /** A session that ends with the test. */
 export async function connect(database: TestDatabase): Promise<Connection> {
-  const connection = new Connection(new pg.Client({ connectionString: database.connectionString }), database)
+  const connection = new Connection(new HandClient(database.connectionString), database)
   open.push(connection)
   return await connection.open()
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
+import { applyVariant, HandClient, variant } from './variant.ts'
 
 /** Where a client or worker of a test goes: a test's database, or a server of its own. */
 export interface Address {
@@ -47,7 +48,7 @@ function nameDatabase(): TestDatabase {
   const name = `${prefix}${randomBytes(6).toString('hex')}`
   const url = new URL(adminString)
   url.pathname = `/${name}`
-  const pool = new pg.Pool({ connectionString: url.href, max: 4 })
+  const pool = new pg.Pool({ connectionString: url.href, max: 4, Client: HandClient })
   // An idle connection that a test had ended is no failure: the pool makes another.
   pool.on('error', () => {})
   return {
@@ -62,15 +63,20 @@ function nameDatabase(): TestDatabase {
   }
 }
 
-async function create({ name }: TestDatabase, template: string): Promise<void> {
+async function create({ name, connectionString }: TestDatabase, template: string): Promise<void> {
   await administer(`create database ${name} template ${template}`)
+  if (variant.name !== 'plain') await withClient(connectionString, (client) => applyVariant(client))
 }
 
 async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('testServer').connectionString })
+  await withClient(inject('testServer').connectionString, (client) => client.query(statement))
+}
+
+async function withClient(connectionString: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString })
   await client.connect()
   try {
-    await client.query(statement)
+    await work(client)
   } finally {
     await client.end()
   }

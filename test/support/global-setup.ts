@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { connectionFromEnvironment, startEmbedded } from '../../src/db/embedded.ts'
 import type { Embedded } from '../../src/db/embedded.ts'
+import { postgresSource } from './variant.ts'
 import { migrateDatabase } from './migrate-database.ts'
 
 export interface TestServer {
@@ -44,7 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** Room for several test files with a few pools each. */
 function startThrowAway(): Promise<Embedded> {
-  return startEmbedded({ durable: false, settings: { max_connections: '300' } })
+  return startEmbedded({ durable: false, source: postgresSource, settings: { max_connections: '300' } })
 }
 
 async function createTemplate({ connectionString, template }: TestServer): Promise<void> {
@@ -54,6 +55,11 @@ async function createTemplate({ connectionString, template }: TestServer): Promi
   await migrateDatabase(url.href)
   // A database can be copied only while nobody is connected to it.
   await administer(connectionString, `alter database ${template} allow_connections false`)
+  // In its first 5 s no lease runs out.
+  await administer(
+    connectionString,
+    `select pg_sleep(5 - extract(epoch from clock_timestamp() - pg_postmaster_start_time())) as name`,
+  )
 }
 
 async function dropAll({ connectionString, prefix }: TestServer): Promise<void> {

@@ -1,4 +1,3 @@
-import { Database } from '../../src/db/database.ts'
 import { isWorkflow } from '../../src/define/define-workflow.ts'
 import { createRegistry } from '../../src/define/registry.ts'
 import type { LogFields, Logger } from '../../src/index.ts'
@@ -6,7 +5,10 @@ import { systemClock } from '../../src/model/clock.ts'
 import { stopOnSignals } from '../../src/worker/signals.ts'
 import type { Timings } from '../../src/worker/timings.ts'
 import { WorkerCore } from '../../src/worker/worker.ts'
-import { giveOrder, listen, type Told } from './tell.ts'
+import { openBodyLog } from './body-log.ts'
+import { FailingDatabase, type FailPoint } from './fail-points.ts'
+import { giveOrder, listen, ordered, type Told } from './tell.ts'
+import { optionsFor } from './variant.ts'
 
 /**
  * The process that forkWorker starts: one worker, which tells over IPC what it does. It has no handler that would keep
@@ -20,6 +22,12 @@ export interface ProcessOptions {
   readonly concurrency: number
   readonly graceMs: number
   readonly timings: Timings
+  /** The file to which it logs what bodies do. Default: none. */
+  readonly bodyLog?: string
+  /** Armed from the start. */
+  readonly failPoint?: FailPoint
+  /** It loads all it needs and starts when it gets the order `start`. */
+  readonly isReserve?: boolean
 }
 
 export type Report =
@@ -27,25 +35,28 @@ export type Report =
   | { readonly type: 'told'; readonly told: Told }
   | { readonly type: 'log'; readonly level: keyof Logger; readonly message: string; readonly fields: LogFields }
 
-/** What the test sends: a word that a handler waits for. */
-export interface Order {
-  readonly order: string
-}
+/** What the test sends: a word that a handler waits for, or where to fail next. */
+export type Order = { readonly order: string } | { readonly arm: FailPoint | undefined }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
+const { connectionString, module, concurrency, graceMs, timings, bodyLog, failPoint, isReserve } = options
+if (bodyLog !== undefined) openBodyLog(bodyLog)
+const database = new FailingDatabase({ ...optionsFor({ connectionString }), clock: systemClock })
+database.arm(failPoint)
 const report = (message: Report): void => void process.send?.(message)
 const write =
   (level: keyof Logger) =>
   (fields: LogFields, message: string): void =>
     report({ type: 'log', level, message, fields: JSON.parse(JSON.stringify(fields, readably)) as LogFields })
 
-process.on('message', ({ order }: Order) => giveOrder(order))
+process.on('message', (order: Order) => {
+  if ('order' in order) giveOrder(order.order)
+  else database.arm(order.arm)
+})
 // Nothing is left behind when the test ends without a word.
 process.on('disconnect', () => process.exit(1))
 listen((told) => report({ type: 'told', told }))
 
-const { connectionString, module, concurrency, graceMs, timings } = options
-const database = new Database({ connectionString, clock: systemClock })
 const exported: unknown[] = Object.values((await import(module)) as object)
 const worker = new WorkerCore({
   database,
@@ -59,6 +70,7 @@ const worker = new WorkerCore({
   release: () => database.close(),
 })
 stopOnSignals(worker)
+if (isReserve) await ordered('start')
 await worker.start()
 report({ type: 'ready', workerId: worker.id })
 await worker.done

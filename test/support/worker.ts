@@ -4,12 +4,14 @@ import { createRegistry } from '../../src/define/registry.ts'
 import { createClient, type Client, type Logger, type Workflow } from '../../src/index.ts'
 import { systemClock, type Clock } from '../../src/model/clock.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
-import { defaultTimings, type Timings } from '../../src/worker/timings.ts'
+import type { Timings } from '../../src/worker/timings.ts'
 import { WorkerCore } from '../../src/worker/worker.ts'
 import type { Address } from './database.ts'
+import { fastTimings } from './fast-timings.ts'
+import type { LogLine } from './log-line.ts'
+import { optionsFor } from './variant.ts'
 
-/** With a lease of 1.5 s: renewed every 0.5 s, swept every 0.3 s. */
-export const fastTimings: Timings = { ...defaultTimings, sweepMs: 300, renewAfter: 1 / 3 }
+export { fastTimings, type LogLine }
 
 export interface TestWorkerOptions {
   readonly workflows: readonly Workflow[]
@@ -19,6 +21,8 @@ export interface TestWorkerOptions {
   readonly clock?: Clock
   readonly logger?: Logger
   readonly poolSize?: number
+  /** A database that does something else than it is asked. */
+  readonly kind?: typeof Database
 }
 
 const toClose: (() => Promise<unknown>)[] = []
@@ -30,8 +34,8 @@ afterEach(async () => {
 /** A worker in this process, stopped after the test at the latest. */
 export async function startWorker(database: Address, options: TestWorkerOptions): Promise<WorkerCore> {
   const { workflows, concurrency = 16, graceMs = 1_000, timings = fastTimings } = options
-  const { clock = systemClock, logger = silentLogger, poolSize } = options
-  const own = new Database({ connectionString: database.connectionString, clock, size: poolSize })
+  const { clock = systemClock, logger = silentLogger, poolSize, kind = Database } = options
+  const own = new kind({ ...optionsFor(database), clock, size: poolSize })
   const worker = new WorkerCore({
     database: own,
     registry: createRegistry(workflows),
@@ -50,15 +54,9 @@ export async function startWorker(database: Address, options: TestWorkerOptions)
 
 /** A client, closed after the test. */
 export function openClient(database: Address): Client {
-  const client = createClient({ connectionString: database.connectionString, migrate: 'off' })
+  const client = createClient({ ...optionsFor(database), migrate: 'off' })
   toClose.push(() => client.close())
   return client
-}
-
-export interface LogLine {
-  readonly level: keyof Logger
-  readonly message: string
-  readonly fields: Readonly<Record<string, unknown>>
 }
 
 /** A logger that keeps its lines. */

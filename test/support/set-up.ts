@@ -1,0 +1,4 @@
+import { afterAll } from 'vitest'
+import { endPools } from './variant.ts'
+
+afterAll(endPools)
