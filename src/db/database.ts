@@ -5,7 +5,7 @@ import type { Queryable } from '../model/run.ts'
 import { explain, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
 import { isPooled } from './require-session.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
-import { sessionsOf, sever } from './sever.ts'
+import { part, sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
 
 /**
@@ -146,7 +146,7 @@ export class Database {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (this.isOwn) await this.pool.end()
+    if (this.isOwn) await part(this.#clock, this.pool.end(), this.#sessions)
   }
 
   /** Has a session, to learn what the others will be. */

@@ -5,7 +5,7 @@ import { ClosedError } from '../model/errors.ts'
 import { sessionPool, sessionSetup } from './database.ts'
 import { isLockTimeout, isSerializationFailure } from './database-errors.ts'
 import { patiently } from './patience.ts'
-import { sessionsOf, sever } from './sever.ts'
+import { part, sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
 
 /**
@@ -27,9 +27,6 @@ export interface PatientPoolOptions {
 
 /** As the queue expects them, but for times: of the four in every job one is looked at, to be compared with its like. */
 export const queueTypes: pg.CustomTypesConfig = typeParsers({ numbers: [21, 23], json: [114, 3802] })
-
-/** How long the queue's sessions have to end by themselves. */
-const farewellMs = 1_000
 
 type ConnectCallback = (error: Error | undefined, client?: pg.PoolClient, release?: () => void) => void
 
@@ -91,11 +88,7 @@ export class PatientPool extends EventEmitter {
 
   async end(): Promise<void> {
     this.#closing.abort()
-    const enough = new AbortController()
-    await Promise.race([this.#pool.end(), this.#clock.sleep(farewellMs, enough.signal)])
-    enough.abort()
-    // What is left is held by a queue that did not end.
-    this.cut()
+    await part(this.#clock, this.#pool.end(), this.#sessions)
   }
 
   #patiently<T>(work: (loss: number) => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { ClosedError } from '../model/errors.ts'
 import type { Database } from './database.ts'
 import { plainTypes, sessionSetup } from './database.ts'
 import { requireSession } from './require-session.ts'
-import { sever } from './sever.ts'
+import { part, sever } from './sever.ts'
 
 /**
  * One session of our own that handlers cannot use, for as long as the server can be reached: it connects again by
@@ -60,7 +60,7 @@ export class Session {
     this.#closing.abort()
     this.#pulse?.cancel()
     const client = await this.#client.catch(() => undefined)
-    await client?.end().catch(() => undefined)
+    if (client) await part(this.#options.clock, client.end(), [client])
   }
 
   /** A failed connection is met by whoever asks next; it must not end the process before. */

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Clock } from '../model/clock.ts'
 
 /**
  * For a server that has fallen silent: its sockets stay open, and nobody would hear of it for a quarter of an hour.
@@ -14,4 +15,15 @@ export function sessionsOf(pool: pg.Pool): ReadonlySet<pg.ClientBase> {
   pool.on('connect', (client) => void sessions.add(client))
   pool.on('remove', (client) => void sessions.delete(client))
   return sessions
+}
+
+/** How long a good-bye may take. */
+const farewellMs = 2_000
+
+/** Waits for sessions to end by themselves, and severs what is left: of a silent server, or in the hands of others. */
+export async function part(clock: Clock, ended: Promise<unknown>, sessions: Iterable<pg.ClientBase>): Promise<void> {
+  const enough = new AbortController()
+  await Promise.race([ended, clock.sleep(farewellMs, enough.signal)])
+  enough.abort()
+  for (const session of sessions) sever(session)
 }

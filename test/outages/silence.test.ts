@@ -53,5 +53,8 @@ test.each(['its own pool', "a caller's pool"])(
     expect(logger.lines.map(({ message }) => message)).toContainEqual(expect.stringContaining('does not answer'))
     const { rows } = await database.query(`select outcome from holdfast.claims where run_id = $1`, [first.id])
     expect(rows).toEqual([])
+
+    proxy.blackHole('all')
+    await worker.stop({ grace: 0 })
   },
 )
