@@ -1,11 +1,13 @@
 -- Sweep: finds dead workers, unlocks what they had locked in the queue, and forgets those that ended a day ago.
--- Answers how many were found dead and how many are suspected.
+-- Answers how many were found dead, how many are suspected, the time, and whether some have not come back yet since the
+-- server was started.
 --
--- Dead is who lets both of two tests 500 ms apart take its presence lock, or was not seen for two leases. After a
--- restart of the server every lock is free, so the test counts only under the server start the worker registered with;
--- and nobody could be seen while it was down, so in its first 5 s nobody is dead for that.
-create or replace function holdfast.bury_workers(_self uuid)
-returns table (dead integer, suspected integer)
+-- Dead is who lets both of two tests 500 ms apart take its presence lock, or had not been seen for two leases at `_until`,
+-- when the caller last heard of this database (null: never): should this call have waited out an outage, nobody could be
+-- seen meanwhile. After a restart of the server every lock is free, so the test counts only under the server start the
+-- worker registered with.
+create or replace function holdfast.bury_workers(_self uuid, _until timestamptz)
+returns table (dead integer, suspected integer, at timestamptz, is_missing boolean)
 language plpgsql as $$
 declare
   _at timestamptz := holdfast._now();
@@ -14,11 +16,13 @@ begin
   perform holdfast._require_read_committed();
   dead := 0;
   suspected := 0;
+  at := _at;
+  is_missing := false;
   for _worker in
     select w.* from holdfast.workers w where w.ended_at is null and w.id <> _self
     order by w.id for update of w skip locked
   loop
-    if (_worker.seen_at <= _at - 2 * _worker.lease and pg_postmaster_start_time() <= _at - interval '5 s') or (
+    if _worker.seen_at <= _until - 2 * _worker.lease or (
       _worker.suspected_at <= _at - interval '500 ms'
       and _worker.postmaster_started_at = pg_postmaster_start_time()
       and pg_try_advisory_xact_lock(holdfast._presence_lock(_worker.id))
@@ -34,6 +38,8 @@ begin
       suspected := suspected + 1;
     elsif _worker.suspected_at is not null then
       update holdfast.workers w set suspected_at = null where w.id = _worker.id;
+    elsif _worker.postmaster_started_at <> pg_postmaster_start_time() then
+      is_missing := true;
     end if;
   end loop;
   delete from holdfast.workers w where w.ended_at <= _at - interval '1 day';

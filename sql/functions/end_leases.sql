@@ -1,21 +1,21 @@
--- Sweep: ends claims whose lease ran out or whose worker has died since. The run is due again at once, or failed with
--- `lease_expired` if that was its last attempt. Answers how many were ended.
+-- Sweep: ends claims whose lease ran out before `_until` or whose worker has died since. The run is due again at once, or
+-- failed with `lease_expired` if that was its last attempt. Answers how many were ended.
 --
--- A worker that claims after it was found dead is alive after all, and its lease counts. While the server was down
--- nobody could renew: in its first 5 s no lease runs out, so that an outage costs no attempt where the process lived.
+-- `_until` is when the caller last heard of this database: should this call have waited out an outage, in which nobody
+-- could renew, what ran out meanwhile is none of its business.
+-- A worker that claims after it was found dead is alive after all, and its lease counts.
 -- The condition stands again in the UPDATE: a renewal may have come between the look and the lock.
-create or replace function holdfast.end_leases(_limit integer) returns integer
+create or replace function holdfast.end_leases(_limit integer, _until timestamptz) returns integer
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
-  _lapsed_at timestamptz := case when pg_postmaster_start_time() <= _at - interval '5 s' then _at else '-infinity' end;
   _ended uuid[];
 begin
   perform holdfast._require_read_committed();
   with lapsed as materialized (
     select r.id from holdfast.runs r
-    where r.token % 2 = 1 and (r.lease_until <= _lapsed_at
+    where r.token % 2 = 1 and (r.lease_until <= _until
       or exists (
         select from holdfast.workers w
         where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
@@ -30,7 +30,7 @@ begin
       ended_at = case when r.attempt >= r.max_attempts then _at end,
       reason = 'The worker that ran it stopped renewing its lease.'
     from lapsed
-    where r.id = lapsed.id and r.token % 2 = 1 and (r.lease_until <= _lapsed_at
+    where r.id = lapsed.id and r.token % 2 = 1 and (r.lease_until <= _until
       or exists (
         select from holdfast.workers w
         where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))

@@ -115,15 +115,33 @@ export async function promoteDue(
   return row ?? { promoted: 0, next_ms: null }
 }
 
-export async function buryWorkers(database: Database, self: string): Promise<{ dead: number; suspected: number }> {
-  const [row] = await database.call<{ dead: number; suspected: number }>('bury_workers', [self])
-  return row ?? { dead: 0, suspected: 0 }
+export interface Burial {
+  readonly dead: number
+  readonly suspected: number
+  /** The database's time, as it writes it. */
+  readonly at: string
+  /** Some have not come back yet since the server was started. */
+  readonly is_missing: boolean
 }
 
-/** The sweep's passes that take a limit and answer how many rows they changed. */
-export type SweepPass = 'end_leases' | 'fail_overdue' | 'reissue_tickets'
+export async function buryWorkers(database: Database, self: string, until: string | undefined): Promise<Burial> {
+  const [row] = await database.call<Burial>('bury_workers', [self, until ?? null])
+  return row as Burial
+}
 
-export async function sweepPass(database: Database, pass: SweepPass, limit: number): Promise<number> {
-  const [row] = await database.call<Record<string, number>>(pass, [limit])
+/** The sweep's passes, with what each takes beside a limit. They answer how many rows they changed. */
+export interface SweepPasses {
+  readonly end_leases: [until: string]
+  readonly fail_overdue: []
+  readonly reissue_tickets: []
+}
+
+export async function sweepPass<Pass extends keyof SweepPasses>(
+  database: Database,
+  pass: Pass,
+  limit: number,
+  ...rest: SweepPasses[Pass]
+): Promise<number> {
+  const [row] = await database.call<Record<string, number>>(pass, [limit, ...rest])
   return row?.[pass] ?? 0
 }

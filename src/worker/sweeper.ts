@@ -1,4 +1,4 @@
-import { buryWorkers, sweepPass, type SweepPass } from '../db/calls.ts'
+import { buryWorkers, sweepPass, type SweepPasses } from '../db/calls.ts'
 import type { Database } from '../db/database.ts'
 import type { Clock, Timer } from '../model/clock.ts'
 import type { Logger } from '../model/logger.ts'
@@ -26,7 +26,9 @@ export interface SweeperOptions {
  *
  * A worker that has not swept for a good part of a lease was cut off, or frozen, and perhaps the others with it. It
  * waits before it takes their leases for run out and them for dead, so that an outage costs no attempt where the
- * process lived.
+ * process lived; so does a new worker while others
+ * are missing since the server was started. And what it says of the others it says as of
+ * the time at which it last heard of the database: a call may wait out an outage by itself.
  */
 export class Sweeper implements Part {
   readonly #database: Database
@@ -40,6 +42,8 @@ export class Sweeper implements Part {
   #sweeping: Promise<void> = Promise.resolve()
   #sweptAt = 0
   #patientUntil = 0
+  /** The database's time when it last answered. */
+  #heardAt: string | undefined
 
   constructor({ database, workerId, sweepMs, leaseMs, clock, log }: SweeperOptions) {
     this.#database = database
@@ -88,17 +92,23 @@ export class Sweeper implements Part {
 
   /** Answers how many workers are suspected of being dead. */
   async #endLost(): Promise<number> {
-    const { dead, suspected } = await buryWorkers(this.#database, this.#workerId)
+    const isNew = this.#heardAt === undefined
+    const found = await buryWorkers(this.#database, this.#workerId, this.#heardAt)
+    const { dead, suspected, at } = found
     if (dead > 0) this.#log.warn({ dead }, 'Workers were found dead; their runs are taken over.')
-    const ended = await this.#pass('end_leases')
+    this.#heardAt = at
+    if (isNew && found.is_missing) this.#patientUntil = this.#clock.monotonic() + patienceMs
+    // The answer itself may have waited out an outage.
+    if (this.#isPatient()) return suspected
+    const ended = await this.#pass('end_leases', at)
     if (ended > 0) this.#log.warn({ ended }, 'Claims of lost workers were ended.')
     return suspected
   }
 
-  async #pass(pass: SweepPass): Promise<number> {
+  async #pass<Pass extends keyof SweepPasses>(pass: Pass, ...rest: SweepPasses[Pass]): Promise<number> {
     let total = 0
     for (let count = batch; count === batch && !this.#isStopped; total += count) {
-      count = await sweepPass(this.#database, pass, batch)
+      count = await sweepPass(this.#database, pass, batch, ...rest)
     }
     return total
   }

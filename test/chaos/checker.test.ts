@@ -127,6 +127,17 @@ test.each<[string, Evidence]>([
       bodies: good.bodies.map((line) => (line.did === 'refused' ? { ...line, key: 'keep_steps' } : line)),
     },
   ],
+  [
+    'a claim that its own worker gave back after it had been frozen',
+    {
+      ...good,
+      claims: good.claims.map((claim) =>
+        claim.token === 1
+          ? { ...claim, outcome: 'retry', reason: 'The worker that ran it did not renew its lease.' }
+          : claim,
+      ),
+    },
+  ],
   ['an attempt more after a worker that was let go', { ...good, relieved: ['worker-1'] }],
 ])('allows %s', (_, evidence) => {
   expect(brokenOf(check(evidence))).toEqual({})

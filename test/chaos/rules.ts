@@ -28,6 +28,9 @@ export type Rule = keyof typeof rules
 /** Share of the planned faults that must have happened, of each kind. */
 const enough = 0.9
 
+/** As src/worker gives it. */
+const lateReason = 'The worker that ran it did not renew its lease.'
+
 /** A start that was acknowledged and is not there, or has come to something else than it should. */
 function* lost(indexed: Indexed): Generator<Finding> {
   const { evidence, runs } = indexed
@@ -104,11 +107,13 @@ function* falseConflicts({ evidence, claimsOf }: Indexed): Generator<Finding> {
   for (const what of evidence.falseConflicts) yield { what }
   for (const { did, run, key, token, value, at, outcome: asked } of evidence.bodies) {
     if (did !== 'refused') continue
-    const { outcome, endedAt } = claimsOf.get(run)?.find((claim) => claim.token === token) ?? {}
+    const claim = claimsOf.get(run)?.find((each) => each.token === token)
+    const { outcome, endedAt } = claim ?? {}
     // Its own worker may let go of a claim at any time; its steps come too late then, and a release comes too late itself.
     const isEnded =
       outcome === 'lease_lost' ||
       outcome === 'cancelled' ||
+      (claim && isLate(claim)) ||
       (key === 'keep_steps' && outcome === 'released') ||
       (asked === 'released' && outcome !== undefined)
     if (isEnded && endedAt != null && endedAt <= at) continue
@@ -126,20 +131,30 @@ function* missingFaults({ evidence }: Indexed): Generator<Finding> {
   }
 }
 
-/** An attempt that failed by something else than its handler's own doing. */
+/** An attempt that failed by something else than its handler's own doing, or a lease that was not renewed in time. */
 function* retriesUnasked({ evidence }: Indexed): Generator<Finding> {
-  for (const { run, token, outcome, reason, error } of evidence.claims) {
-    if (outcome !== 'retry' || `${reason} ${error}`.includes(turnReason)) continue
-    yield { what: `Claim ${token} failed by ${reason ?? error}.`, run }
+  for (const claim of evidence.claims) {
+    const { run, token, outcome, reason, error } = claim
+    if (outcome !== 'retry' || isTurn(claim) || isLate(claim)) continue
+    yield { what: `Claim ${token} failed by ${error ?? reason}.`, run }
   }
+}
+
+function isTurn({ outcome, reason, error }: ClaimRecord): boolean {
+  return outcome === 'retry' && `${reason} ${error}`.includes(turnReason)
+}
+
+/** Given back by its own worker, which had been frozen for longer than its lease. */
+function isLate({ outcome, reason }: ClaimRecord): boolean {
+  return outcome === 'retry' && reason === lateReason
 }
 
 /** An attempt beyond the first that no handler asked for, of a run whose process lived. */
 function* countedForLiving({ evidence: { relieved }, runs, claimsOf }: Indexed): Generator<Finding> {
   if (relieved === undefined) return
   for (const { id, attempt } of runs.values()) {
-    const isAsked = ({ outcome, worker }: ClaimRecord): boolean =>
-      outcome === 'retry' || (outcome === 'lease_lost' && relieved.includes(worker ?? ''))
+    const isAsked = (claim: ClaimRecord): boolean =>
+      isTurn(claim) || (claim.outcome === 'lease_lost' && relieved.includes(claim.worker ?? ''))
     const asked = (claimsOf.get(id) ?? []).filter(isAsked).length
     if (attempt > 1 + asked) yield { what: `It counts ${attempt} attempts; ${1 + asked} would be right.`, run: id }
   }

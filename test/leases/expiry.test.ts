@@ -64,7 +64,8 @@ test('LEASE-04: a renewal that comes before the sweep keeps the claim, however l
   const client = openClient(database)
   const { id } = await client.start(workflow)
   const holder = await claimByHand(database, id)
-  const swept = async (): Promise<unknown> => (await database.query('select holdfast.end_leases(500) as n')).rows
+  const swept = async (): Promise<unknown> =>
+    (await database.query('select holdfast.end_leases(500, holdfast._now()) as n')).rows
   await expire(database, id)
   // The sweep skips a row that is being renewed just now.
   const session = await connect(database)
@@ -90,6 +91,6 @@ test('LEASE-04: a sweep ends what ran out among thousands of leases that did not
   const { id } = await client.start(workflow)
   await claimByHand(database, id)
   await expire(database, id)
-  await database.query('select holdfast.end_leases(10)')
+  await database.query('select holdfast.end_leases(10, holdfast._now())')
   expect(await client.get(id)).toMatchObject({ state: 'waiting' })
 })

@@ -63,7 +63,8 @@ async function terminate(workerId: string, sessions: readonly string[]): Promise
 
 /** Looks for dead workers as another would. */
 async function bury(): Promise<unknown> {
-  return (await database.query('select * from holdfast.bury_workers(gen_random_uuid())')).rows[0]
+  return (await database.query('select dead, suspected from holdfast.bury_workers(gen_random_uuid(), holdfast._now())'))
+    .rows[0]
 }
 
 /** Lets that time go by since a worker was first suspected. */

@@ -14,7 +14,9 @@ async function takeAway(isOn: () => boolean): Promise<number> {
       `update holdfast.runs set lease_until = '-infinity'
        where id in (select id from holdfast.runs where state = 'running' and random() < 0.2 for update skip locked)`,
     )
-    const { rows } = await database.query<{ ended: number }>('select holdfast.end_leases(500) as ended')
+    const { rows } = await database.query<{ ended: number }>(
+      'select holdfast.end_leases(500, holdfast._now()) as ended',
+    )
     taken += rows[0]?.ended ?? 0
   }
   return taken

@@ -7,7 +7,7 @@ const database = useDatabase()
 
 async function takeOver(session: Connection, id: string): Promise<void> {
   await session.query(`update holdfast.runs set lease_until = '-infinity' where id = $1`, [id])
-  await session.call('end_leases', 100)
+  await session.call('end_leases', 100, 'now')
   expect(await claim(session, newWorker(), [id])).toMatchObject([{ token: 3 }])
 }
 
@@ -35,7 +35,7 @@ test('STEP-02: a take-over waits for a step that is being kept, and then sees it
   await owner.query('begin')
   expect(await keep(owner, [memo(id, 1)])).toEqual([])
   await other.query(`update holdfast.runs set lease_until = '-infinity' where id = $1`, [id])
-  const [{ end_leases: skipped }] = (await other.call('end_leases', 100)) as [{ end_leases: number }]
+  const [{ end_leases: skipped }] = (await other.call('end_leases', 100, 'now')) as [{ end_leases: number }]
   expect(skipped).toBe(0)
   const waiting = await other.block(other.call('cancel_runs', `{${id}}`, null))
   await owner.query('commit')
@@ -47,7 +47,7 @@ type End = (session: Connection, id: string, worker: string) => Promise<unknown>
 
 async function sweep(session: Connection, id: string): Promise<void> {
   await session.query(`update holdfast.runs set lease_until = '-infinity' where id = $1`, [id])
-  expect(await session.call('end_leases', 100)).toEqual([{ end_leases: 1 }])
+  expect(await session.call('end_leases', 100, 'now')).toEqual([{ end_leases: 1 }])
 }
 
 /** Everything that raises a running run's token. */

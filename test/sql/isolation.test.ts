@@ -17,10 +17,10 @@ const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['retry_runs', '{}'],
   ['return_tickets', '{}'],
   ['promote_due', 1],
-  ['end_leases', 1],
+  ['end_leases', 1, 'now'],
   ['fail_overdue', 1],
   ['reissue_tickets', 1],
-  ['bury_workers', newWorker()],
+  ['bury_workers', newWorker(), null],
 ]
 
 test('the list of deciding functions is the one in the database', async () => {

@@ -108,7 +108,7 @@ export async function loseLease(database: TestDatabase, runId: string): Promise<
     for (let isHeld = true; isHeld;) {
       await client.query('begin')
       expect((await client.query(lapse, [runId])).rowCount).toBe(1)
-      await client.query('select holdfast.end_leases(500)')
+      await client.query('select holdfast.end_leases(500, holdfast._now())')
       isHeld = (await client.query(left, [runId])).rowCount === 1
       await client.query(isHeld ? 'rollback' : 'commit')
     }
@@ -119,7 +119,7 @@ export async function loseLease(database: TestDatabase, runId: string): Promise<
 
 /** What the sweep does about leases that ran out. Answers how many claims it ended. */
 export async function sweepLeases(database: TestDatabase): Promise<number> {
-  const { rows } = await database.query<{ ended: number }>('select holdfast.end_leases(500) as ended')
+  const { rows } = await database.query<{ ended: number }>('select holdfast.end_leases(500, holdfast._now()) as ended')
   return rows[0]?.ended ?? 0
 }
 

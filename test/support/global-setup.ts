@@ -55,11 +55,6 @@ async function createTemplate({ connectionString, template }: TestServer): Promi
   await migrateDatabase(url.href)
   // A database can be copied only while nobody is connected to it.
   await administer(connectionString, `alter database ${template} allow_connections false`)
-  // In its first 5 s no lease runs out.
-  await administer(
-    connectionString,
-    `select pg_sleep(5 - extract(epoch from clock_timestamp() - pg_postmaster_start_time())) as name`,
-  )
 }
 
 async function dropAll({ connectionString, prefix }: TestServer): Promise<void> {
