@@ -5,7 +5,7 @@ import type { Queryable } from '../model/run.ts'
 import { explain, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
 import { isPooled } from './require-session.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
-import { part, sessionsOf, sever } from './sever.ts'
+import { idleSessionsOf, part, sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
 
 /**
@@ -59,7 +59,7 @@ export class Database {
   readonly connectionConfig: pg.ClientConfig
   readonly #clock: Clock
   readonly #texts = new Map<string, string>()
-  /** Those that `cut` ends: all of our own pool, and of a caller's the ones we have borrowed. */
+  /** Those that `cut` ends: all of our own pool; of a caller's those that nobody uses and those we have borrowed. */
   readonly #sessions: ReadonlySet<pg.ClientBase>
   readonly #borrowed = new Set<pg.ClientBase>()
   /** Whether calls are wrapped; undefined until a session of our own was had. */
@@ -79,7 +79,7 @@ export class Database {
     this.pool = pool ?? sessionPool(this.connectionConfig, size, sessionSetup, (is) => void (this.#isWrapped = is))
     // One that nobody listens to would end the process with its first idle session that the server ends.
     if (pool?.listenerCount('error') === 0) pool.on('error', ignore)
-    this.#sessions = pool ? this.#borrowed : sessionsOf(this.pool)
+    this.#sessions = pool ? idleSessionsOf(pool) : sessionsOf(this.pool)
   }
 
   get size(): number {
@@ -140,7 +140,7 @@ export class Database {
 
   /** The server has fallen silent: what waits for its answers is told, and asks it on new connections. */
   cut(): void {
-    for (const client of this.#sessions) sever(client)
+    for (const client of [...this.#sessions, ...this.#borrowed]) sever(client)
   }
 
   async close(): Promise<void> {

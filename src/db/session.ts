@@ -15,6 +15,8 @@ export interface SessionOptions {
   readonly database: Database
   readonly name: string
   readonly clock: Clock
+  /** How often the server is asked whether it is there. */
+  readonly pulseMs: number
   /** Runs on each new connection before it is used. */
   readonly setUp: (client: pg.Client) => Promise<void>
   readonly onNotification?: (message: string) => void
@@ -26,8 +28,6 @@ export interface SessionOptions {
 /** Between two tries to connect again: the first, and the longest, which is shorter than two tests for the dead lie apart. */
 const firstWaitMs = 50
 const longestWaitMs = 250
-/** How often the server is asked whether it is there. */
-const pulseMs = 2_000
 /** It is gone after so many glances without an answer. A blocked event loop takes one glance, however long it is. */
 const glances = 5
 const glanceMs = 1_000
@@ -72,7 +72,8 @@ export class Session {
 
   #beat(): void {
     if (this.#closing.signal.aborted) return
-    this.#pulse = this.#options.clock.after(pulseMs, () => {
+    const { clock, pulseMs } = this.#options
+    this.#pulse = clock.after(pulseMs, () => {
       void this.#client
         .then((client) => this.#answered(client, client.query('select')))
         .catch(() => undefined)
@@ -83,20 +84,23 @@ export class Session {
   /** Waits for an answer, and severs the session if there is none. */
   async #answered<T>(client: pg.Client, answer: Promise<T>): Promise<T> {
     const { clock, onSilence } = this.#options
-    let glance = 1
+    let glance = 0
+    let timer: Timer | undefined
     const look = (): void => {
-      if (glance === glances) {
+      if (glance < glances) {
+        glance += 1
+        timer = clock.after(glanceMs, () => clock.whenIdle(look))
+      } else if (glance === glances) {
         onSilence?.()
-        return sever(client)
+        sever(client)
       }
-      glance += 1
-      timer = clock.after(glanceMs, look)
     }
-    let timer = clock.after(glanceMs, look)
+    look()
     try {
       return await answer
     } finally {
-      timer.cancel()
+      glance = Infinity
+      timer?.cancel()
     }
   }
 

@@ -17,13 +17,22 @@ export function sessionsOf(pool: pg.Pool): ReadonlySet<pg.ClientBase> {
   return sessions
 }
 
+/** Those of a pool that nobody uses just now. */
+export function idleSessionsOf(pool: pg.Pool): ReadonlySet<pg.ClientBase> {
+  const sessions = new Set<pg.ClientBase>()
+  pool.on('release', (_error, client) => void sessions.add(client))
+  pool.on('acquire', (client) => void sessions.delete(client))
+  pool.on('remove', (client) => void sessions.delete(client))
+  return sessions
+}
+
 /** How long a good-bye may take. */
 const farewellMs = 2_000
 
 /** Waits for sessions to end by themselves, and severs what is left: of a silent server, or in the hands of others. */
 export async function part(clock: Clock, ended: Promise<unknown>, sessions: Iterable<pg.ClientBase>): Promise<void> {
   const enough = new AbortController()
-  await Promise.race([ended, clock.sleep(farewellMs, enough.signal)])
+  await Promise.race([ended.catch(() => undefined), clock.sleep(farewellMs, enough.signal)])
   enough.abort()
   for (const session of sessions) sever(session)
 }

@@ -99,12 +99,12 @@ export class Leases implements Part {
 
   #lookAt(strays: readonly LeaseProblem[]): void {
     const { slots, onStray } = this.#options
-    for (const { id, token } of strays) {
-      if (this.#astray.get(id) !== token) continue
+    const again = strays.filter(({ id, token }) => this.#astray.get(id) === token)
+    this.#astray = new Map(strays.filter((each) => !again.includes(each)).map(({ id, token }) => [id, token]))
+    for (const { id, token } of again) {
       const dropped = slots.dropped.get(id)
       onStray({ id, token, isLate: dropped?.token === token && dropped.isLate })
     }
-    this.#astray = new Map(strays.map(({ id, token }) => [id, token]))
   }
 
   #lose(held: Held, reason: 'not_found' | 'superseded'): void {

@@ -17,6 +17,7 @@ export interface PresenceOptions {
   readonly workflows: readonly string[]
   readonly slots: number
   readonly leaseMs: number
+  readonly pulseMs: number
   readonly clock: Clock
   readonly log: Logger
   readonly onMessage: (message: string) => void
@@ -32,10 +33,10 @@ export class Presence implements Part {
   #isOnRecord = false
 
   constructor(options: PresenceOptions) {
-    const { database, clock, log, onMessage, onSilence } = options
+    const { database, pulseMs, clock, log, onMessage, onSilence } = options
     this.#options = options
     const onLoss = (error: unknown): void => log.warn({ error }, 'A session was lost; connecting again.')
-    const session = { database, clock, onLoss, onSilence }
+    const session = { database, pulseMs, clock, onLoss, onSilence }
     this.#heart = new Session({
       ...session,
       name: 'holdfast leases',

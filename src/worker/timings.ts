@@ -4,6 +4,8 @@ export interface Timings {
   readonly sweepMs: number
   /** How often the next due time is read again, in case a notification was lost. */
   readonly lookMs: number
+  /** How often each session of the worker's own asks whether the server is there. */
+  readonly pulseMs: number
   /** Share of a lease after which it is renewed. */
   readonly renewAfter: number
   /** Share of a lease after which a claim that could not renew it stops. */
@@ -15,4 +17,10 @@ export function renewalRetryMs(leaseMs: number): number {
   return Math.min(1_000, leaseMs / 30)
 }
 
-export const defaultTimings: Timings = { sweepMs: 1_000, lookMs: 1_000, renewAfter: 0.5, giveUpAfter: 0.9 }
+export const defaultTimings: Timings = {
+  sweepMs: 1_000,
+  lookMs: 1_000,
+  pulseMs: 2_000,
+  renewAfter: 0.5,
+  giveUpAfter: 0.9,
+}

@@ -78,6 +78,7 @@ export class WorkerCore {
       workflows: registry.names,
       slots: concurrency,
       leaseMs: Math.max(...leases),
+      pulseMs: timings.pulseMs,
       clock,
       log,
       onMessage: (message) => this.#hear(message),

@@ -126,8 +126,9 @@ test("LEASE-14: a row locked by somebody's slow transaction ends no other run's 
   others.go()
   expect(await client.result(started[1])).toBe(1)
   expect(others).toMatchObject({ attempts: [1], aborts: [] })
-  // The locked run itself could not be renewed for too long, and went to the next.
-  expect(await client.result(started[0])).toBe(2)
+  // The locked run itself could not be renewed for too long. Its worker gave it back, or another took it over.
+  expect([1, 2]).toContain(await client.result(started[0]))
+  expect(locked.attempts).toHaveLength(2)
 })
 
 test('LEASE-14: a transaction longer than several leases does not end its own', async () => {

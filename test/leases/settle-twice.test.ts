@@ -32,6 +32,9 @@ const cases: readonly [string, Settled][] = Object.entries(outcomes)
 test('LEASE-12: a settle sent again is answered as the first was, and changes nothing, whatever it was', async () => {
   for (const [kind, outcome] of cases) {
     const x = await claimNew()
+    const impostor = new Settler(onPool(database.pool), randomUUID(), patience)
+    const ending = { outcome, recalled: 0, failures: [], tries: [] }
+    expect({ kind, lost: await impostor.settle(x.claim, ending) }).toEqual({ kind, lost: 'not_found' })
     expect({ kind, lost: await x.settle(outcome, leftovers) }).toEqual({ kind, lost: undefined })
     const { run, kept } = await recordOf(database, x.claim.id)
     expect(run['token']).toBe(2)
@@ -44,8 +47,6 @@ test('LEASE-12: a settle sent again is answered as the first was, and changes no
       const lost = kind === 'failed' ? undefined : 'not_found'
       expect({ kind, other, lost: await x.settle(another) }).toEqual({ kind, other, lost })
     }
-    const impostor = new Settler(onPool(database.pool), randomUUID(), patience)
-    const ending = { outcome, recalled: 0, failures: [], tries: [] }
     expect(await impostor.settle(x.claim, ending)).toBe('not_found')
     expect(await recordOf(database, x.claim.id)).toMatchObject({ run, kept })
   }

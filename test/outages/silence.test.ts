@@ -1,6 +1,8 @@
 import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
+import { Database } from '../../src/db/database.ts'
 import { createWorker, defineWorkflow, type Worker } from '../../src/index.ts'
+import { systemClock } from '../../src/model/clock.ts'
 import { useDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
 import { openClient, recordingLogger, signal } from '../support/worker.ts'
@@ -58,3 +60,19 @@ test.each(['its own pool', "a caller's pool"])(
     await worker.stop({ grace: 0 })
   },
 )
+
+test("OPS-03: a session borrowed from a caller's pool that nobody listens to has a listener, and so has the pool", async () => {
+  const pool = new pg.Pool({ connectionString: database.connectionString })
+  const own = new Database({ pool, clock: systemClock })
+  expect(pool.listenerCount('error')).toBe(1)
+  await own.withSession(async (client) => {
+    expect(client.listenerCount('error')).toBe(1)
+    await Promise.resolve()
+  })
+  // Borrowed again, it has no more of them.
+  await own.withSession(async (client) => {
+    expect(client.listenerCount('error')).toBe(1)
+    await Promise.resolve()
+  })
+  await pool.end()
+})

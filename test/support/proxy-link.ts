@@ -97,19 +97,28 @@ export class Link {
   }
 }
 
-/** Hands on what it gets in its order, each after its delay. */
+/** Hands on what it gets in its order, each after its delay. One timer at a time: several may go off in another order. */
 class Line {
   readonly #write: (message: Buffer) => void
-  #isEmptyAt = 0
+  readonly #waiting: { readonly message: Buffer; readonly dueAt: number }[] = []
 
   constructor(write: (message: Buffer) => void) {
     this.#write = write
   }
 
   put(message: Buffer, delayMs: number): void {
-    const now = performance.now()
-    this.#isEmptyAt = Math.max(this.#isEmptyAt, now + delayMs)
-    if (this.#isEmptyAt <= now) this.#write(message)
-    else setTimeout(() => this.#write(message), this.#isEmptyAt - now)
+    if (delayMs === 0 && this.#waiting.length === 0) return this.#write(message)
+    this.#waiting.push({ message, dueAt: performance.now() + delayMs })
+    if (this.#waiting.length === 1) this.#arm()
+  }
+
+  #arm(): void {
+    const [next] = this.#waiting
+    if (!next) return
+    setTimeout(() => {
+      this.#write(next.message)
+      this.#waiting.shift()
+      this.#arm()
+    }, next.dueAt - performance.now())
   }
 }
