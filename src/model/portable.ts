@@ -128,17 +128,19 @@ class Copier {
 
   #list(items: readonly unknown[], segment: (at: number) => number | Call): unknown[] {
     this.#spend(items.length)
-    // Holes become undefined, so that they are kept as such.
-    return Array.from({ length: items.length }, (_, at) => this.#at(segment(at), () => items[at]))
+    const copies: unknown[] = []
+    // Holes become undefined, so that they are kept as such. A loop: at 1000 levels a callback's frames are too many.
+    for (let at = 0; at < items.length; at += 1) copies.push(this.#at(segment(at), () => items[at]))
+    return copies
   }
 
   #record(value: object): unknown {
-    return Object.fromEntries(
-      Object.keys(value).map((key) => {
-        this.#spend(key.length)
-        return [key, this.#at(key, () => Reflect.get(value, key))]
-      }),
-    )
+    const entries: [string, unknown][] = []
+    for (const key of Object.keys(value)) {
+      this.#spend(key.length)
+      entries.push([key, this.#at(key, () => Reflect.get(value, key))])
+    }
+    return Object.fromEntries(entries)
   }
 
   #map(value: Map<unknown, unknown>): Map<unknown, unknown> {
