@@ -17,7 +17,10 @@ begin
   dead := 0;
   suspected := 0;
   at := _at;
-  is_missing := false;
+  -- Without their locks: whom another sweeper looks at just now is missing all the same.
+  is_missing := exists (
+    select from holdfast.workers w
+    where w.ended_at is null and w.id <> _self and w.postmaster_started_at <> pg_postmaster_start_time());
   for _worker in
     select w.* from holdfast.workers w where w.ended_at is null and w.id <> _self
     order by w.id for update of w skip locked
@@ -38,8 +41,6 @@ begin
       suspected := suspected + 1;
     elsif _worker.suspected_at is not null then
       update holdfast.workers w set suspected_at = null where w.id = _worker.id;
-    elsif _worker.postmaster_started_at <> pg_postmaster_start_time() then
-      is_missing := true;
     end if;
   end loop;
   delete from holdfast.workers w where w.ended_at <= _at - interval '1 day';

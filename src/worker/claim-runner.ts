@@ -27,6 +27,9 @@ export interface ClaimRunnerOptions {
   readonly log: Logger
 }
 
+/** What a claim is given back with that its own process was too late for. */
+export const lateReason = 'The worker that ran it did not renew its lease.'
+
 const nothing: Omit<Ending, 'outcome'> = { recalled: 0, failures: [], tries: [] }
 
 export class ClaimRunner {
@@ -68,9 +71,8 @@ export class ClaimRunner {
 
   /** Ends a claim that is this worker's by the database alone: its reply was lost, or it was stopped here. */
   async giveBack({ id, token, isLate }: Stray): Promise<void> {
-    const reason = 'The worker that ran it did not renew its lease.'
     const outcome: Settled = isLate
-      ? { kind: 'retry', delayMs: 0, reason, error: undefined, ifLast: 'lease_expired' }
+      ? { kind: 'retry', delayMs: 0, reason: lateReason, error: undefined, ifLast: 'lease_expired' }
       : { kind: 'released' }
     const log = boundLogger(this.#log, { runId: id, token })
     try {

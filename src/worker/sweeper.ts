@@ -26,9 +26,8 @@ export interface SweeperOptions {
  *
  * A worker that has not swept for a good part of a lease was cut off, or frozen, and perhaps the others with it. It
  * waits before it takes their leases for run out and them for dead, so that an outage costs no attempt where the
- * process lived; so does a new worker while others
- * are missing since the server was started. And what it says of the others it says as of
- * the time at which it last heard of the database: a call may wait out an outage by itself.
+ * process lived; so does a new worker while others are missing since the server was started. And it judges the others
+ * as of the time at which it last heard of the database: a call may wait out an outage by itself.
  */
 export class Sweeper implements Part {
   readonly #database: Database

@@ -1,3 +1,4 @@
+import { lateReason } from '../../src/worker/claim-runner.ts'
 import { expect, test } from 'vitest'
 import type { HistoryEvent } from '../support/history.ts'
 import { check, type Verdict } from './checker.ts'
@@ -132,9 +133,7 @@ test.each<[string, Evidence]>([
     {
       ...good,
       claims: good.claims.map((claim) =>
-        claim.token === 1
-          ? { ...claim, outcome: 'retry', reason: 'The worker that ran it did not renew its lease.' }
-          : claim,
+        claim.token === 1 ? { ...claim, outcome: 'retry', reason: lateReason } : claim,
       ),
     },
   ],

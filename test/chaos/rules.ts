@@ -1,4 +1,5 @@
 import { moves, isFinal, type State } from '../../src/model/state.ts'
+import { lateReason } from '../../src/worker/claim-runner.ts'
 import type { ClaimRecord } from './evidence.ts'
 import type { Finding } from './finding.ts'
 import { groupBy } from './group-by.ts'
@@ -27,9 +28,6 @@ export type Rule = keyof typeof rules
 
 /** Share of the planned faults that must have happened, of each kind. */
 const enough = 0.9
-
-/** As src/worker gives it. */
-const lateReason = 'The worker that ran it did not renew its lease.'
 
 /** A start that was acknowledged and is not there, or has come to something else than it should. */
 function* lost(indexed: Indexed): Generator<Finding> {

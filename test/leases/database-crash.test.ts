@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { startCluster, type Cluster } from '../support/cluster.ts'
+import { expect, test, vi } from 'vitest'
 import { forkWorker } from '../support/fork-worker.ts'
-import { migrateDatabase } from '../support/migrate-database.ts'
 import { HandClient } from '../support/variant.ts'
+import { useCluster } from '../support/use-cluster.ts'
 import { openClient } from '../support/worker.ts'
 import { stays } from './forked-workflows.ts'
 
-let cluster: Cluster
-
-beforeAll(async () => {
-  cluster = await startCluster()
-  await migrateDatabase(cluster.connectionString)
-})
-
-afterAll(async () => {
-  await cluster.remove()
-})
+const cluster = useCluster()
 
 /** Those that have their locks in the server's present life. */
 async function presentWorkers(): Promise<number | undefined> {

@@ -39,7 +39,8 @@ test('RUN-05: of keyed starts by 40 clients at once, each that made a run sees i
   await starting
   expect(looks).toBeGreaterThan(10)
   expect(new Set(made).size).toBe(made.length)
-  expect(made.length).toBeGreaterThan(100)
+  // Each key was had, freed by its run's end, and had again.
+  expect(made.length).toBeGreaterThan(20)
   expect(await Promise.all(made.map((id) => clients[0]!.result<unknown>(id)))).toEqual(made)
   const rows = await watcher.query(
     `select count(*)::int as runs, bool_and(attempt = 1 and ended_at - created_at < interval '10 s') as are_prompt

@@ -1,27 +1,17 @@
-import pg from 'pg'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Database } from '../../src/db/database.ts'
 import { staysBriefly } from '../leases/forked-workflows.ts'
-import { startCluster, type Cluster } from '../support/cluster.ts'
 import { useDatabase, type Address } from '../support/database.ts'
 import { forkWorker } from '../support/fork-worker.ts'
-import { migrateDatabase } from '../support/migrate-database.ts'
 import { startProxy } from '../support/proxy.ts'
 import { newId, newWorker } from '../support/runs.ts'
+import { HandClient } from '../support/variant.ts'
+import { useCluster } from '../support/use-cluster.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
-let cluster: Cluster
+const cluster = useCluster()
 const database = useDatabase()
 const module = new URL('../leases/forked-workflows.ts', import.meta.url)
-
-beforeAll(async () => {
-  cluster = await startCluster()
-  await migrateDatabase(cluster.connectionString)
-})
-
-afterAll(async () => {
-  await cluster.remove()
-})
 
 /** Three workers hold runs under short leases, until all have given them up; then the outage ends, and so do the runs. */
 async function outlast(address: Address, begin: () => Promise<unknown>, end: () => Promise<unknown>): Promise<void> {
@@ -69,7 +59,7 @@ test('OPS-03: a new worker on a server that was started anew leaves the leases o
       return rows
     }
   }
-  const session = new pg.Client({ connectionString: cluster.connectionString })
+  const session = new HandClient(cluster.connectionString)
   await session.connect()
   try {
     const [run, worker] = [newId(), newWorker()]
@@ -80,15 +70,20 @@ test('OPS-03: a new worker on a server that was started anew leaves the leases o
       [run, worker],
     )
     await session.query(
-      `insert into holdfast.workers (id, name, workflows, slots, lease, pool_ids, postmaster_started_at, started_at, seen_at)
-       values ($1, 'of before', '{}', 1, '1 h', '{}', pg_postmaster_start_time() - interval '1 h', now(), now())`,
+      `insert into holdfast.workers (id, name, workflows, slots, lease, pool_ids, postmaster_started_at, started_at, seen_at,
+         suspected_at)
+       values ($1, 'of before', '{}', 1, '1 h', '{}', pg_postmaster_start_time() - interval '1 h', now(), now(), now())`,
       [worker],
     )
+    // Another sweeper looks at it just now.
+    await session.query('begin')
+    await session.query('select from holdfast.workers where id = $1 for update', [worker])
     const state = async (): Promise<unknown> =>
       (await session.query<{ state: string }>('select state from holdfast.runs where id = $1', [run])).rows[0]?.state
     await startWorker(cluster, { workflows: [staysBriefly], kind: CountedDatabase })
     await vi.waitFor(() => expect(counts.get('reissue_tickets')).toBeGreaterThan(3), 10_000)
     expect([await state(), counts.get('end_leases')]).toEqual(['running', undefined])
+    await session.query('commit')
     await vi.waitFor(async () => expect(await state()).toBe('waiting'), 15_000)
   } finally {
     await session.end()

@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { defineWorkflow } from '../../src/index.ts'
-import { startCluster, type Cluster } from '../support/cluster.ts'
 import { forkWorker } from '../support/fork-worker.ts'
-import { migrateDatabase } from '../support/migrate-database.ts'
+import { useCluster } from '../support/use-cluster.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 import { staysBriefly } from './working-workflows.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 
 const module = new URL('working-workflows.ts', import.meta.url)
-let cluster: Cluster
-
-beforeAll(async () => {
-  cluster = await startCluster()
-  await migrateDatabase(cluster.connectionString)
-})
-
-afterAll(async () => {
-  await cluster.remove()
-})
+const cluster = useCluster()
 
 test.for(['has found the dead worker', 'has ended its claims', 'runs the first of them'])(
   'OPS-03: 250 runs of a killed worker all finish, though the server crashes when another %s',

@@ -68,9 +68,10 @@ test.for([1, 3])(
     } finally {
       await Promise.all(clients.map((each) => each.close()))
     }
-    const { rows: fresh } = await database.query<{ at: string }>('show statement_timeout')
-    const session = new pg.Client(pooler)
-    await session.connect()
+    const [direct, session] = [new pg.Client(database.connectionString), new pg.Client(pooler)]
+    await Promise.all([direct.connect(), session.connect()])
+    const { rows: fresh } = await direct.query('show statement_timeout')
+    await direct.end()
     for (let look = 0; look < size; look += 1) {
       const { rows } = await session.query('show statement_timeout')
       expect(rows).toEqual(fresh)
