@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { ArgumentError, ClosedError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
-import { isConnectionLoss, isSerializationFailure } from './database-errors.ts'
+import { isConnectionLoss, isUndone } from './database-errors.ts'
 
 /** Begins, ends or prepares a transaction. Savepoints do none of that. */
 const boundary =
@@ -49,7 +49,7 @@ export class BodyQueries implements Queryable {
       (error: Error) => {
         this.#underWay -= 1
         this.#failure ??= error
-        if (isConnectionLoss(error) || isSerializationFailure(error)) this.#setback ??= error
+        if (isConnectionLoss(error) || isUndone(error)) this.#setback ??= error
       },
     )
     return answer

@@ -45,10 +45,22 @@ export function isShortage(error: unknown): boolean {
   return /^(53|58|57014)/.test(codeOf(error) ?? '')
 }
 
-/** Whether Postgres undid the transaction and asks for it again: serialization failure or dead lock. */
-export function isSerializationFailure(error: unknown): boolean {
+/** Whether Postgres undid the transaction and it is good when run again. */
+export function isUndone(error: unknown): boolean {
   const code = codeOf(error)
-  return code === '40001' || code === '40P01'
+  return code === '40001' || code === '40P01' || isSuperseded(error)
+}
+
+/**
+ * Whether a function was replaced: between a call's reading and its run, or by one with another answer since the
+ * session prepared the call.
+ */
+function isSuperseded(error: unknown): boolean {
+  const code = codeOf(error)
+  return (
+    (code === 'XX000' && error instanceof Error && error.message.startsWith('cache lookup failed for function')) ||
+    (code === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery')
+  )
 }
 
 /** Whether one item of a batch can be to blame: bad data, a broken constraint, or a limit. */

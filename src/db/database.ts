@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Clock } from '../model/clock.ts'
 import { ClosedError, ConfigError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
-import { explain, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
+import { explain, isConnectionLoss, isUndone } from './database-errors.ts'
 import { isPooled } from './require-session.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
 import { idleSessionsOf, part, sessionsOf, sever } from './sever.ts'
@@ -86,7 +86,7 @@ export class Database {
     return this.pool.options.max
   }
 
-  /** Calls a SQL function; dead locks and serialization failures are tried again here. */
+  /** Calls a SQL function; dead locks, serialization failures and functions that were replaced are tried again here. */
   async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -94,7 +94,8 @@ export class Database {
           ? await this.#callWrapped<Row>(fn, values)
           : await this.callOn<Row>(this.pool, fn, values, true)
       } catch (error) {
-        if (!isSerializationFailure(error) || tries >= 10) throw this.#explained(error)
+        // Each session may hold a call that was prepared before its function was replaced.
+        if (!isUndone(error) || tries > Math.max(10, this.size)) throw this.#explained(error)
         await this.#clock.sleep(this.#clock.random() * 20 * tries)
       }
     }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { DatabaseVersionError, SchemaChangedError, SchemaMissingError, SchemaNewerError } from '../model/errors.ts'
-import { explain } from './database-errors.ts'
+import { codeOf, explain } from './database-errors.ts'
 import { plainTypes, type Database } from './database.ts'
 import { requireSession } from './require-session.ts'
 import { quoteLiteral, renderSql, type SchemaNames } from './schema-names.ts'
@@ -108,17 +108,55 @@ function recordFunctions(files: readonly SqlFile[], release: string, { quoted }:
 on conflict (is_only) do update set checksum = excluded.checksum, release = excluded.release;`
 }
 
-/** Drops what we defined before and defines it anew: `create or replace` cannot change what a function answers. */
+/**
+ * Defines all functions anew, in place: a call that was read before finds its function still there when it runs. Dropped
+ * are those whose answer or arguments have changed, which `create or replace` cannot do, and those no file defines.
+ */
 async function replaceFunctions(client: pg.Client, names: SchemaNames, release: string): Promise<void> {
   const files = functionFiles()
-  const { rows } = await client.query<{ signature: string }>(
-    `select oid::regprocedure::text as signature from pg_catalog.pg_proc where pronamespace = $1::regnamespace`,
-    [names.quoted],
-  )
-  if (rows.length > 0) await client.query(`drop function ${rows.map((row) => row.signature).join(', ')}`)
+  const before = (await functionsOf(client, names)).map(({ version }) => version)
   await client.query(`set local check_function_bodies = off`)
-  for (const file of files) await client.query(renderSql(file.text, names))
+  for (const file of files) await replaceFunction(client, renderSql(file.text, names), file.name, names)
+  const leftovers = (await functionsOf(client, names)).filter(({ version }) => before.includes(version))
+  await dropFunctions(client, leftovers)
   await client.query(recordFunctions(files, release, names))
+}
+
+async function replaceFunction(client: pg.Client, text: string, name: string, names: SchemaNames): Promise<void> {
+  await client.query('savepoint replaced')
+  try {
+    await client.query(text)
+  } catch (error) {
+    if (codeOf(error) !== '42P13') throw error
+    await client.query('rollback to savepoint replaced')
+    await dropFunctions(
+      client,
+      (await functionsOf(client, names)).filter((each) => each.name === name),
+    )
+    await client.query(text)
+  }
+  await client.query('release savepoint replaced')
+}
+
+interface FoundFunction {
+  readonly name: string
+  readonly signature: string
+  /** Changes whenever it is defined anew. */
+  readonly version: string
+}
+
+async function functionsOf(client: pg.Client, { quoted }: SchemaNames): Promise<FoundFunction[]> {
+  const { rows } = await client.query<FoundFunction>(
+    `select proname as name, oid::regprocedure::text as signature, oid || ' ' || xmin as version
+     from pg_catalog.pg_proc where pronamespace = $1::regnamespace`,
+    [quoted],
+  )
+  return rows
+}
+
+async function dropFunctions(client: pg.Client, functions: readonly FoundFunction[]): Promise<void> {
+  if (functions.length === 0) return
+  await client.query(`drop function ${functions.map(({ signature }) => signature).join(', ')}`)
 }
 
 async function look(client: pg.Client, names: SchemaNames): Promise<Found> {

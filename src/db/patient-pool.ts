@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Clock } from '../model/clock.ts'
 import { ClosedError } from '../model/errors.ts'
 import { sessionPool, sessionSetup } from './database.ts'
-import { isLockTimeout, isSerializationFailure } from './database-errors.ts'
+import { isLockTimeout, isUndone } from './database-errors.ts'
 import { patiently } from './patience.ts'
 import { part, sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
@@ -94,12 +94,12 @@ export class PatientPool extends EventEmitter {
   #patiently<T>(work: (loss: number) => Promise<T>): Promise<T> {
     if (this.#closing.signal.aborted) return Promise.reject(new ClosedError('The queue was closed.'))
     const until = this.#closing.signal
-    return patiently({ clock: this.#clock, until, onLoss: this.#onLoss, also: isUndone }, work)
+    return patiently({ clock: this.#clock, until, onLoss: this.#onLoss, also: isUndoneOrLate }, work)
   }
 }
 
-function isUndone(error: unknown): boolean {
-  return isSerializationFailure(error) || isLockTimeout(error)
+function isUndoneOrLate(error: unknown): boolean {
+  return isUndone(error) || isLockTimeout(error)
 }
 
 /** Only a fetch locks what nobody else has locked. */

@@ -4,7 +4,7 @@ import type { NewMemo, StoredOutcome } from '../model/journal.ts'
 import type { Queryable } from '../model/run.ts'
 import { BodyQueries } from './body-queries.ts'
 import { keepItem, keepOnce, storedOrLost } from './claim-calls.ts'
-import { codeOf, isConnectionLoss, isSerializationFailure } from './database-errors.ts'
+import { codeOf, isConnectionLoss, isUndone } from './database-errors.ts'
 import type { Database } from './database.ts'
 import { patiently, type Patience } from './patience.ts'
 
@@ -48,7 +48,7 @@ export class Transactions {
       try {
         return await this.#database.withSession((client, discard) => transaction.on(client, discard))
       } catch (error) {
-        if (!isSerializationFailure(error) || tries >= 10) throw error
+        if (!isUndone(error) || tries >= 10) throw error
         await clock.sleep(clock.random() * 20 * tries)
       }
     }
