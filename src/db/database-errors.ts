@@ -32,8 +32,8 @@ export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error)
   return (
     (code !== undefined && (lostCodes.has(code) || code.startsWith('08'))) ||
-    // A standby's answer to `begin … read write`. The code alone says only that it cannot.
-    (code === '0A000' && (error as { routine?: unknown }).routine === 'call_bool_check_hook') ||
+    // A standby's answer to `begin … read write`, and to a serializable query. The code alone says only that it cannot.
+    (code === '0A000' && /^(call_bool_check_hook|GetSerializableTransactionSnapshot)$/.test(routineOf(error))) ||
     // Whatever keeps a socket from being opened: that of Unix is a file, and gone while the server is.
     (error instanceof Error && 'syscall' in error && error.syscall === 'connect') ||
     (error instanceof Error && lostMessages.test(error.message))
@@ -59,7 +59,7 @@ function isSuperseded(error: unknown): boolean {
   const code = codeOf(error)
   return (
     (code === 'XX000' && error instanceof Error && error.message.startsWith('cache lookup failed for function')) ||
-    (code === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery')
+    (code === '0A000' && routineOf(error) === 'RevalidateCachedQuery')
   )
 }
 
@@ -71,6 +71,12 @@ export function isItemFault(error: unknown): boolean {
 /** Whether a lock was not had in time. Nothing was written and nothing is wrong with what was asked. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03'
+}
+
+/** The function of the server's that refused; what it says is in the server's language. */
+function routineOf(error: unknown): string {
+  const routine = (error as { routine?: unknown }).routine
+  return typeof routine === 'string' ? routine : ''
 }
 
 export function codeOf(error: unknown): string | undefined {
