@@ -19,6 +19,10 @@ declare
   _conflicts integer := 0;
 begin
   perform holdfast._require_read_committed();
+  if _is_once then
+    -- The caller's commit follows. Should its process freeze before it, the run must not stay locked.
+    perform set_config('idle_in_transaction_session_timeout', '5s', true);
+  end if;
   loop
     begin
       with fenced as materialized (

@@ -48,9 +48,10 @@ export const sessionSetup: string = Object.entries(settings)
   .map(([name, value]) => `set ${name} = '${value}'`)
   .join(';')
 
+/** A process that freezes between a call and its commit does not keep the call's locks from others for long. */
 const wrapped =
   `begin isolation level read committed read write; set local lock_timeout = '${lockTimeout}'; ` +
-  `set local statement_timeout = '${statementTimeout}'`
+  `set local statement_timeout = '${statementTimeout}'; set local idle_in_transaction_session_timeout = '5s'`
 
 export class Database {
   readonly names: SchemaNames

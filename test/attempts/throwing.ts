@@ -54,11 +54,15 @@ function httpError(): Error {
   return Object.assign(error, { self: error })
 }
 
-class Unreadable {
-  toString = fault
-  valueOf = fault
+class Unreadable extends Map<string, string> {
+  override toString = fault
+  override valueOf = fault
   toJSON = fault
-  get [Symbol.toStringTag](): string {
+  // Newer versions of Node print an object whose tag throws.
+  override get size(): number {
+    return fault()
+  }
+  override get [Symbol.toStringTag](): string {
     return fault()
   }
 }

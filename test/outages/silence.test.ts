@@ -5,6 +5,7 @@ import { createWorker, defineWorkflow, type Worker } from '../../src/index.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { useDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
+import { names } from '../support/variant.ts'
 import { openClient, recordingLogger, signal } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -37,7 +38,8 @@ test.each(['its own pool', "a caller's pool"])(
     const pool = new pg.Pool({ connectionString, max: 4 })
     const logger = recordingLogger()
     const from = whose === 'its own pool' ? { connectionString } : { pool }
-    const worker: Worker = createWorker({ ...from, workflows: [stays], migrate: 'off', logger })
+    const { schema } = names
+    const worker: Worker = createWorker({ ...from, schema, workflows: [stays], migrate: 'off', logger })
     toEnd.push(
       () => worker.stop({ grace: 0 }),
       () => pool.end(),

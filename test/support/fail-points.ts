@@ -1,3 +1,4 @@
+import pg from 'pg'
 import type { Queryable } from '../../src/index.ts'
 import { Database } from '../../src/db/database.ts'
 import { logBody } from './body-log.ts'
@@ -33,8 +34,15 @@ export class FailingDatabase extends Database {
   ): Promise<Row[]> {
     this.#meet('before', fn)
     const rows = await super.callOn<Row>(on, fn, values, isPrepared)
-    this.#meet('after', fn)
+    // Of a call in a transaction of its own the answer is what follows the commit.
+    if (on instanceof pg.Client) this.#meet('after', fn)
     logWrites(fn, values, rows)
+    return rows
+  }
+
+  override async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
+    const rows = await super.call<Row>(fn, values)
+    this.#meet('after', fn)
     return rows
   }
 
