@@ -5,7 +5,7 @@ import type { Queryable } from '../model/run.ts'
 import { explain, isConnectionLoss, isUndone } from './database-errors.ts'
 import { isPooled } from './require-session.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
-import { idleSessionsOf, part, sessionsOf, sever } from './sever.ts'
+import { adoptPool, part, sessionsOf, sever } from './sever.ts'
 import { typeParsers } from './type-parsers.ts'
 
 /**
@@ -78,9 +78,7 @@ export class Database {
       : readConnectionString(connectionString, applicationName)
     this.#isWrapped = pool ? true : undefined
     this.pool = pool ?? sessionPool(this.connectionConfig, size, sessionSetup, (is) => void (this.#isWrapped = is))
-    // One that nobody listens to would end the process with its first idle session that the server ends.
-    if (pool?.listenerCount('error') === 0) pool.on('error', ignore)
-    this.#sessions = pool ? idleSessionsOf(pool) : sessionsOf(this.pool)
+    this.#sessions = pool ? adoptPool(pool) : sessionsOf(this.pool)
   }
 
   get size(): number {
@@ -127,8 +125,6 @@ export class Database {
     })
     let isDiscarded = false
     this.#borrowed.add(client)
-    // A caller's pool listens to idle sessions only, and an error that nobody listens to ends the process.
-    if (!client.listeners('error').includes(ignore)) client.on('error', ignore)
     try {
       return await work(client, () => void (isDiscarded = true))
     } catch (error) {
@@ -218,7 +214,6 @@ function readConnectionString(connectionString: string | undefined, applicationN
   return { connectionString, application_name: applicationName, keepAlive: true }
 }
 
-const ignore = (): void => undefined
 const limited = (text: string) => ({ text, types: plainTypes, query_timeout: silenceMs })
 
 /** A `bigint` here counts something, and JSON stays text for whoever knows what is in it. */

@@ -17,14 +17,31 @@ export function sessionsOf(pool: pg.Pool): ReadonlySet<pg.ClientBase> {
   return sessions
 }
 
-/** Those of a pool that nobody uses just now. */
-export function idleSessionsOf(pool: pg.Pool): ReadonlySet<pg.ClientBase> {
+const idle = new WeakMap<pg.Pool, ReadonlySet<pg.ClientBase>>()
+
+/**
+ * Takes a caller's pool into use, once: nothing that befalls its sessions ends the process. Answers those that nobody
+ * uses just now.
+ *
+ * A session loses the pool's own listener the moment it is handed out, and the words that end it may stand in the very
+ * packet that made it free, before whoever waits for it has had it.
+ */
+export function adoptPool(pool: pg.Pool): ReadonlySet<pg.ClientBase> {
+  const known = idle.get(pool)
+  if (known) return known
   const sessions = new Set<pg.ClientBase>()
+  idle.set(pool, sessions)
+  if (pool.listenerCount('error') === 0) pool.on('error', ignore)
+  pool.on('acquire', (client) => {
+    sessions.delete(client)
+    if (!client.listeners('error').includes(ignore)) client.on('error', ignore)
+  })
   pool.on('release', (_error, client) => void sessions.add(client))
-  pool.on('acquire', (client) => void sessions.delete(client))
   pool.on('remove', (client) => void sessions.delete(client))
   return sessions
 }
+
+const ignore = (): void => undefined
 
 /** How long a good-bye may take. */
 const farewellMs = 2_000

@@ -1,9 +1,9 @@
-import pg from 'pg'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorkflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { migrateDatabase } from '../support/migrate-database.ts'
+import { HandClient } from '../support/variant.ts'
 import { openClient } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -14,8 +14,8 @@ async function replaceAll(): Promise<void> {
   await migrateDatabase(database.connectionString)
 }
 
-async function connect(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: database.connectionString })
+async function connect(): Promise<HandClient> {
+  const client = new HandClient({ connectionString: database.connectionString })
   client.on('error', () => undefined)
   await client.connect()
   return client
