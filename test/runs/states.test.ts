@@ -113,7 +113,8 @@ describe('RUN-02: runs at work', () => {
   const database = useDatabase()
   beforeAll(() => guardStates(database))
 
-  test('RUN-02: whatever becomes of their claims, runs move along the table and end', async () => {
+  // Without NOTIFY, every move waits for somebody's next look, and the cancelled handler for the next renewal.
+  test('RUN-02: whatever becomes of their claims, runs move along the table and end', { timeout: 90_000 }, async () => {
     const client = openClient(database)
     const begun = signal()
     const untilCancelled = async (run: Run): Promise<void> => {
