@@ -56,7 +56,7 @@ export function isUndone(error: unknown): boolean {
  * Whether a function was replaced: between a call's reading and its run, or by one with another answer since the
  * session prepared the call.
  */
-function isSuperseded(error: unknown): boolean {
+export function isSuperseded(error: unknown): boolean {
   const code = codeOf(error)
   return (
     (code === 'XX000' && error instanceof Error && error.message.startsWith('cache lookup failed for function')) ||

@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Clock } from '../model/clock.ts'
 import { ClosedError, ConfigError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
-import { explain, isConnectionLoss, isUndone } from './database-errors.ts'
+import { explain, isConnectionLoss, isSuperseded, isUndone } from './database-errors.ts'
 import { isPooled } from './require-session.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
 import { adoptPool, part, sessionsOf, sever } from './sever.ts'
@@ -117,7 +117,7 @@ export class Database {
 
   /**
    * Lends a session to work that is more than one function call. One in an unknown state is not used again: after
-   * connection loss, or when the work calls `discard`.
+   * connection loss, when the work calls `discard`, or when it has prepared what answers otherwise by now.
    */
   async withSession<T>(work: (client: pg.PoolClient, discard: () => void) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch((error: unknown) => {
@@ -128,7 +128,7 @@ export class Database {
     try {
       return await work(client, () => void (isDiscarded = true))
     } catch (error) {
-      isDiscarded ||= isConnectionLoss(error)
+      isDiscarded ||= isConnectionLoss(error) || isSuperseded(error)
       throw error
     } finally {
       this.#borrowed.delete(client)

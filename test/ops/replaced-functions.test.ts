@@ -4,7 +4,7 @@ import { defineWorkflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { migrateDatabase } from '../support/migrate-database.ts'
 import { HandClient } from '../support/variant.ts'
-import { openClient } from '../support/worker.ts'
+import { openClient, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 const twelve = defineWorkflow({ name: 'twelve', input: z.number(), handler: (n) => n })
@@ -38,11 +38,13 @@ test('OPS-05: a call that was read before the functions were replaced finds its 
   await Promise.all([holder.end(), caller.end()])
 })
 
-test('OPS-05: one that answers otherwise, one with other arguments, and one of no file are replaced too', async () => {
+test('OPS-05: one that answers otherwise, one with other arguments, and one of no file are replaced; grants stay', async () => {
+  await database.query('grant execute on function holdfast._require_read_committed() to pg_monitor')
   const signatures = async (): Promise<unknown> =>
     (
       await database.query(
-        `select oid::regprocedure::text as signature, prorettype::regtype::text as answer from pg_proc
+        `select oid::regprocedure::text as signature, prorettype::regtype::text as answer, proacl::text as grants
+         from pg_proc
          where pronamespace = 'holdfast'::regnamespace order by 1`,
       )
     ).rows
@@ -68,4 +70,24 @@ test('OPS-05: a call that a session has prepared goes on when its function answe
   expect((await client.list()).length).toBe(1)
   await replaceAll()
   expect((await client.list()).length).toBe(1)
+})
+
+test('OPS-05: a transaction that prepared a query of its own goes on when a deploy has widened the table', async () => {
+  await database.query('create table public.widened (a integer)')
+  const reads = defineWorkflow({
+    name: 'reads',
+    handler: (_, run) =>
+      run.transaction('read', async (tx) => {
+        const prepared: unknown = { name: 'read widened', text: 'select * from public.widened' }
+        return (await tx.query(prepared as string)).rows.length
+      }),
+  })
+  await startWorker(database, { workflows: [reads], concurrency: 1 })
+  const client = openClient(database)
+  for (const column of ['b', 'c']) {
+    const run = await client.start(reads)
+    expect(await client.result(run)).toBe(0)
+    expect(await client.get(run)).toMatchObject({ attempt: 1 })
+    await database.query(`alter table public.widened add column ${column} integer`)
+  }
 })
