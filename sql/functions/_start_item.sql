@@ -23,6 +23,9 @@ begin
     'delay_ms', extract(epoch from _delay) * 1000,
     'deadline_ms', (_policy ->> 'deadlineMs')::double precision,
     'dedupe_ms', (_policy ->> 'dedupeMs')::double precision,
+    'keep_ms', (_policy ->> 'keepMs')::double precision,
+    'keep_done_ms', (_policy ->> 'keepDoneMs')::double precision,
+    'max_waiting', (_policy ->> 'maxWaiting')::integer,
     'metadata', _metadata,
     'input', _input::text
   );

@@ -27,6 +27,7 @@ begin
   perform holdfast._notify('cancelled ' || string_agg(id::text, ' '))
   from (select id, (row_number() over () - 1) / 100 as part from unnest(_held) id) held
   group by part;
+  perform holdfast._tell_watchers(_cancelled);
   return query select r.id, r.id = any(_cancelled) from holdfast.runs r where r.id = any(_ids);
 end
 $$;

@@ -8,7 +8,7 @@
 create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _leases_ms double precision[], _is_repeated boolean)
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
-  memos text, tries text)
+  memos text, tries text, lease_until_ms double precision)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -32,6 +32,7 @@ begin
       and (r.state = 'waiting' or r.state = 'suspended' and exists (
         select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)))
       and (r.deadline_at is null or r.deadline_at > _at)
+      and not exists (select from holdfast.cancels c where c.run_id = r.id)
     returning r.*
   ), taken as (
     select * from claimed
@@ -48,7 +49,9 @@ begin
     case when r.token > 1 then (
       select json_agg(json_build_object('key', t.key, 'tries', t.tries,
         'waitMs', greatest(0, extract(epoch from t.retry_at - _at) * 1000)))
-      from holdfast.tries t where t.run_id = r.id and t.attempt = r.attempt and t.retry_at is not null)::text end
+      from holdfast.tries t where t.run_id = r.id and t.attempt = r.attempt and t.retry_at is not null)::text end,
+    (extract(epoch from r.lease_until) * 1000)::double precision
   from taken r;
+  perform holdfast._tell_watchers(_ids);
 end
 $$;

@@ -45,6 +45,7 @@ begin
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at)
       order by r.priority desc, r.due_at, r.id)
     from holdfast.runs r where r.id = any(_ended) and r.state = 'waiting'));
+  perform holdfast._tell_watchers(_ended);
   return coalesce(cardinality(_ended), 0);
 end
 $$;

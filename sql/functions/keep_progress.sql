@@ -22,6 +22,7 @@ begin
   on conflict (run_id) do update
   set token = excluded.token, at = excluded.at, value = excluded.value, types = excluded.types;
   get diagnostics _count = row_count;
+  perform holdfast._tell_watchers(_ids);
   return _count;
 end
 $$;

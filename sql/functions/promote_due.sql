@@ -1,5 +1,5 @@
--- Gives due runs their tickets: scheduled ones, and suspended ones whose time has come. Answers how many, and in how
--- many milliseconds the next is due (null: none).
+-- Gives due runs their tickets: scheduled ones, and suspended ones whose time has come, and carries out the cancels that
+-- were asked for before. Answers how many runs were due, and in how many milliseconds the next is (null: none).
 create or replace function holdfast.promote_due(_limit integer)
 returns table (promoted integer, next_ms double precision)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -7,9 +7,11 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
+  _promoted uuid[];
   _tickets holdfast_queue.job_spec[];
 begin
   perform holdfast._require_read_committed();
+  perform holdfast.cancel_asked(_limit);
   with due as materialized (
     select r.id from holdfast.runs r
     where r.state in ('scheduled', 'suspended') and r.due_at is not null and r.due_at <= _at
@@ -26,9 +28,10 @@ begin
     select *, row_number() over (partition by priority, due_at order by id) - 1 as tie from promoted
   )
   select array_agg(holdfast._ticket(id, token, workflow, priority, due_at + tie * interval '1 us')
-    order by priority desc, due_at, id)
-  into _tickets from ranked;
+    order by priority desc, due_at, id), array_agg(id)
+  into _tickets, _promoted from ranked;
   perform holdfast._issue_tickets(_tickets);
+  perform holdfast._tell_watchers(_promoted);
 
   return query
   select coalesce(cardinality(_tickets), 0), (

@@ -1,7 +1,8 @@
--- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay; failures
--- kept for the handler are dropped, so those steps run again. Answers the runs that exist with what came of them:
--- `retried`, `key_taken` (another run has the key now) or `not_ended` (nothing to retry).
-create or replace function holdfast.retry_runs(_ids uuid[])
+-- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay, unless
+-- _is_fresh; failures kept for the handler are dropped, so those steps run again. Answers the runs that exist with what
+-- came of them: `retried`, `key_taken` (another run has the key now), `expired` (it is being removed, and its memos may
+-- be gone already) or `not_ended` (nothing to retry).
+create or replace function holdfast.retry_runs(_ids uuid[], _is_fresh boolean)
 returns table (id uuid, outcome text)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
@@ -45,21 +46,23 @@ begin
     update holdfast.runs r
     set state = 'waiting', attempt = 0, is_resuming = false, due_at = _at, ended_at = null, failure = null,
       reason = null, error = null, output = null, output_types = null, deadline_at = null
-    where r.id = any(_ids) and r.state in ('failed', 'cancelled')
+    where r.id = any(_ids) and r.state in ('failed', 'cancelled') and r.keep_until > _at
       and (r.key is null or exists (
         select from holdfast.keys k where k.workflow = r.workflow and k.key = r.key and k.run_id = r.id))
     returning r.id
   )
   select coalesce(array_agg(id), '{}') into _retried from retried;
-  delete from holdfast.steps s where s.run_id = any(_retried) and s.kind = 'failure';
+  delete from holdfast.steps s where s.run_id = any(_retried) and (_is_fresh or s.kind = 'failure');
   delete from holdfast.tries t where t.run_id = any(_retried);
   perform holdfast._issue_tickets((
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at) order by r.priority desc, r.id)
     from holdfast.runs r where r.id = any(_retried)));
 
+  perform holdfast._tell_watchers(_retried);
+
   return query
-  select r.id, case when r.id = any(_retried) then 'retried' when r.state in ('failed', 'cancelled') then 'key_taken'
-    else 'not_ended' end
+  select r.id, case when r.id = any(_retried) then 'retried' when r.state not in ('failed', 'cancelled') then 'not_ended'
+    when r.keep_until > _at then 'key_taken' else 'expired' end
   from holdfast.runs r where r.id = any(_ids);
 end
 $$;

@@ -88,6 +88,8 @@ begin
     end if;
   end if;
 
+  perform holdfast._tell_watchers(_settled);
+
   if cardinality(_settled) < cardinality(_ids) then
     return query
     select i.n::integer, holdfast._lost_reason(i.id, i.token)

@@ -53,6 +53,9 @@ create table holdfast.runs (
   claimed_at timestamptz,
   lease_until timestamptz,
   ended_at timestamptz,
+  -- How long it stays after its end, if it failed and otherwise; what is longer than 68 years counts as that.
+  keep_seconds integer not null default 604800,
+  keep_done_seconds integer not null default 86400,
   worker_id uuid,
   recalled integer,
   key text,
@@ -67,16 +70,21 @@ create table holdfast.runs (
   output json,
   output_types text,
   error json,
+  -- From then on it may be removed at any time. Generated, so that no transition can forget it.
+  keep_until timestamptz generated always as (
+    (ended_at at time zone 'UTC' + case when state = 'failed' then keep_seconds else keep_done_seconds end * interval '1 s')
+      at time zone 'UTC') stored,
   constraint runs_failure_when_failed check ((failure is not null) = (state = 'failed')),
   constraint runs_token_odd_when_running check ((token % 2 = 1) = (state = 'running'))
 ) with (fillfactor = 70);
 
-
 create index runs_due on holdfast.runs (due_at) where state in ('scheduled', 'suspended') and due_at is not null;
-create index runs_waiting on holdfast.runs (id) where state = 'waiting';
+-- A workflow's line. The numbers of priority are turned round as in the queue, so that one direction serves all columns.
+create index runs_waiting on holdfast.runs (workflow, (-1 - priority), due_at, id) where state = 'waiting';
 -- By the token, not the state: a condition on the state would tempt the planner to scan this index in a claim or settle.
 create index runs_running on holdfast.runs (worker_id) where token % 2 = 1;
-create index runs_failed on holdfast.runs (ended_at) where state = 'failed';
+create index runs_failed on holdfast.runs (id) where state = 'failed';
+create index runs_kept on holdfast.runs (keep_until) where keep_until is not null;
 create index runs_deadline on holdfast.runs (deadline_at)
   where deadline_at is not null and state in ('scheduled', 'waiting', 'suspended');
 
@@ -154,13 +162,33 @@ create table holdfast.progress (
   types text
 ) with (fillfactor = 50);
 
--- Where a pass that walks a table in pieces goes on; its row's lock lets one sweeper walk at a time.
-create table holdfast.cursors (
-  name text primary key,
-  position uuid not null
+-- Whose changes some client waits to be told. Unlogged: after a crash of the server the clients ask again anyhow.
+create unlogged table holdfast.watches (
+  run_id uuid not null,
+  watcher uuid not null,
+  until timestamptz not null,
+  primary key (run_id, watcher)
 );
 
-insert into holdfast.cursors (name, position) values ('tickets', '00000000-0000-0000-0000-000000000000');
+-- Cancels that a caller's transaction asked for. A worker carries them out, since no such transaction may lock a run.
+create table holdfast.cancels (
+  run_id uuid not null,
+  id bigint not null generated always as identity,
+  asked_at timestamptz not null,
+  reason text,
+  primary key (run_id, id)
+);
+
+-- How far the pass over the waiting runs' tickets has come; its row's lock lets one sweeper walk at a time.
+create table holdfast.ticket_cursor (
+  is_only boolean primary key default true check (is_only),
+  workflow text not null default '',
+  rank integer not null default 0,
+  due_at timestamptz not null default '-infinity',
+  id uuid not null default '00000000-0000-0000-0000-000000000000'
+);
+
+insert into holdfast.ticket_cursor default values;
 
 create view holdfast.all_claims as
   select run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error

@@ -1,45 +1,55 @@
-import { cancelRun, findRun, listRuns, retryRun } from '../db/run-calls.ts'
 import type { Database } from '../db/database.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
 import { isWorkflow } from '../define/define-workflow.ts'
+import {
+  parseNackOptions,
+  parseReserveOptions,
+  type NackOptions,
+  type ReserveOptions,
+} from '../define/hand-options.ts'
+import type { ListFilter } from '../define/list-filter.ts'
 import type { StartArgs, StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
-import { formatDuration, parseDuration } from '../model/duration.ts'
-import {
-  ArgumentError,
-  ClosedError,
-  InvalidStateError,
-  KeyTakenError,
-  NotFoundError,
-  ResultTimeoutError,
-  RunCancelledError,
-  RunFailedError,
-  UnserializableError,
-} from '../model/errors.ts'
+import { parseDuration } from '../model/duration.ts'
+import { ArgumentError, ClosedError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
-import { states, type State } from '../model/state.ts'
-import { storableText } from '../model/storable.ts'
+import type { Queryable } from '../model/run.ts'
 import type { Workflow } from '../model/workflow.ts'
-import { EndWatch } from './end-watch.ts'
+import { ByHand, readReserved, type Reserved } from './by-hand.ts'
+import type { Info } from './info.ts'
 import { once } from './once.ts'
+import { Reader, type Page } from './reader.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { resend } from './resend.ts'
-import { toRunView, type RunView } from './run-view.ts'
-import { Starter, type Started } from './starter.ts'
-import { readWhich, requireStorable, type Which } from './which.ts'
+import { RunWatch } from './run-watch.ts'
+import type { RunView } from './run-view.ts'
+import type { Started } from './start-item.ts'
+import { ManyStarter, type StartedOrError, type StartManyItem, type StartManyOptions } from './start-many.ts'
+import { Starter } from './starter.ts'
+import { Steerer } from './steerer.ts'
+import { Waiter } from './waiter.ts'
+import type { Which } from './which.ts'
 
-export interface ListFilter {
-  workflow?: string | undefined
-  state?: State | undefined
-  /** Default 50, at most 1000. */
-  limit?: number | undefined
+export interface WatchOptions {
+  abortSignal?: AbortSignal | undefined
 }
 
-export interface ResultOptions {
-  abortSignal?: AbortSignal | undefined
+export interface ResultOptions extends WatchOptions {
   /** How long to wait for the run's end. Default: for ever. */
   timeout?: Duration | undefined
+}
+
+export interface CancelOptions {
+  /** Kept and shown. Default: none. */
+  reason?: string | undefined
+  /** The transaction with whose commit the cancel is asked for; a worker carries it out then. Default: none. */
+  tx?: Queryable | undefined
+}
+
+export interface RetryOptions {
+  /** Whether all its steps run again. Default: false; kept answers stay. */
+  fresh?: boolean | undefined
 }
 
 export interface ClientCoreOptions {
@@ -51,7 +61,8 @@ export interface ClientCoreOptions {
   readonly prepare: () => Promise<void>
 }
 
-const mostListed = 1_000
+// oxlint-disable-next-line typescript/no-explicit-any -- what its handler gets does not matter here
+type Startable<I, O> = Workflow<I, any, O>
 
 /** Starts runs and asks about them. It needs no worker in its process. */
 export class Client {
@@ -59,17 +70,27 @@ export class Client {
   readonly #clock: Clock
   readonly #prepare: () => Promise<void>
   readonly #starter: Starter
-  readonly #ends: EndWatch
+  readonly #many: ManyStarter
+  readonly #reader: Reader
+  readonly #steerer: Steerer
+  readonly #watch: RunWatch
+  readonly #waiter: Waiter
+  readonly #hand: ByHand
+  readonly #closing = new AbortController()
   readonly #recorded = new Map<string, Promise<void>>()
   #prepared: Promise<void> | undefined
-  #isClosed = false
 
   constructor({ database, clock, prepare, log }: ClientCoreOptions) {
     this.#database = database
     this.#clock = clock
     this.#prepare = prepare
     this.#starter = new Starter(database, clock, log)
-    this.#ends = new EndWatch(database, clock)
+    this.#many = new ManyStarter(this.#starter, clock)
+    this.#reader = new Reader(database, clock)
+    this.#steerer = new Steerer(database, clock, this.#reader)
+    this.#watch = new RunWatch(database, clock)
+    this.#waiter = new Waiter(this.#reader, this.#watch, clock)
+    this.#hand = new ByHand(database, clock, this.#closing.signal)
   }
 
   /** The database of a client that a worker is to share. */
@@ -87,49 +108,60 @@ export class Client {
    * transaction commits.
    *
    * @throws InvalidInputError, UnserializableError, PayloadTooLargeError, ArgumentError: nothing was written.
-   * @throws KeyReusedError if the key names a run with another input.
+   * @throws KeyReusedError if the key names a run with another input; QueueFullError past the workflow's `maxWaiting`.
    */
   async start<I, O>(
-    // oxlint-disable-next-line typescript/no-explicit-any -- what its handler gets does not matter here
-    workflow: Workflow<I, any, O>,
+    workflow: Startable<I, O>,
     ...[input, options]: StartArgs<I, StartOptions>
   ): Promise<Started<O>> {
-    if (!isWorkflow(workflow)) {
-      throw new ArgumentError('start was given something else than a workflow.', {
-        field: 'workflow',
-        remedy: 'Pass what defineWorkflow returned.',
-      })
-    }
-    this.#requireOpen()
+    this.#requireStartable(workflow, 'start')
     const started = await this.#starter.start(workflow, input, options, () => this.#record(workflow))
     return started as Started<O>
   }
 
-  /** The run as it is now; undefined if there is none. */
-  async get(run: Which): Promise<RunView | undefined> {
-    const which = readWhich(run)
-    await this.#ready()
-    const json = await resend(this.#clock, () => findRun(this.#database, which))
-    return json === undefined ? undefined : toRunView(json)
+  /**
+   * Starts a run for each item, which is `{ input }` and the options of `start`. By default all of them start or, if one
+   * is refused, none; with `mode: 'each'` the answer has an `error` in the place of each that was refused.
+   *
+   * @throws What `start` throws; `field` names the item, as in `items[3].key`.
+   */
+  startMany<I, O>(
+    workflow: Startable<I, O>,
+    items: readonly StartManyItem<I>[],
+    options?: StartManyOptions & { mode?: 'all' | undefined },
+  ): Promise<Started<O>[]>
+  startMany<I, O>(
+    workflow: Startable<I, O>,
+    items: readonly StartManyItem<I>[],
+    options: StartManyOptions & { mode: 'each' },
+  ): Promise<StartedOrError<O>[]>
+  async startMany(workflow: Workflow, items: readonly unknown[], options: StartManyOptions = {}): Promise<unknown> {
+    this.#requireStartable(workflow, 'startMany')
+    return await this.#many.start(workflow, items, options, () => this.#record(workflow))
   }
 
-  /** Runs, newest first. */
-  async list(filter: ListFilter = {}): Promise<RunView[]> {
-    refuseUnknown(filter, 'list', ['workflow', 'state', 'limit'])
-    const { workflow, state, limit = 50 } = filter
-    if (state !== undefined && !states.includes(state)) {
-      throw new ArgumentError(`There is no state ${JSON.stringify(state)}.`, {
-        field: 'state',
-        remedy: `States are ${states.join(', ')}.`,
-      })
-    }
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > mostListed) {
-      throw new ArgumentError('limit is out of range.', { field: 'limit', remedy: `Give 1 to ${mostListed}.` })
-    }
-    if (workflow !== undefined) requireStorable(workflow, 'workflow')
+  /** The run as it is now; undefined if there is none. */
+  async get(run: Which): Promise<RunView | undefined> {
     await this.#ready()
-    const found = await resend(this.#clock, () => listRuns(this.#database, { workflow, state, limit }))
-    return found.map(toRunView)
+    return (await this.#reader.find(run))?.view
+  }
+
+  /** A page of runs, newest first (by their ids, if you made them). Its `cursor` leads to the next. */
+  async list(filter?: ListFilter): Promise<Page<RunView>> {
+    await this.#ready()
+    return await this.#reader.list(filter)
+  }
+
+  /**
+   * The run now, then as it is after each change, until it is done, failed or cancelled. Changes that follow each other
+   * quickly may come as one.
+   *
+   * @throws NotFoundError; what `abortSignal` was aborted with.
+   */
+  async *watch(run: Which, options: WatchOptions = {}): AsyncGenerator<RunView, void, undefined> {
+    refuseUnknown(options, 'watch', ['abortSignal'])
+    await this.#ready()
+    yield* this.#waiter.watch(run, options.abortSignal)
   }
 
   /**
@@ -140,73 +172,95 @@ export class Client {
    */
   async result<O>(run: Which<O>, options: ResultOptions = {}): Promise<O> {
     refuseUnknown(options, 'result', ['abortSignal', 'timeout'])
-    const { abortSignal } = options
     const limitMs = options.timeout === undefined ? undefined : parseDuration(options.timeout, 'timeout')
-    const { id } = await this.#require(run)
-    if (limitMs === undefined) await this.#ends.wait(id, abortSignal)
-    else await this.#waitFor(id, limitMs, abortSignal)
-    return outputOf(await this.#require(id)) as O
-  }
-
-  /** Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. */
-  async cancel(run: Which, options: { reason?: string | undefined } = {}): Promise<RunView> {
-    refuseUnknown(options, 'cancel', ['reason'])
-    const { id } = await this.#require(run)
-    const reason = options.reason === undefined ? undefined : storableText(String(options.reason), 8_192)
-    await resend(this.#clock, () => cancelRun(this.#database, id, reason))
-    return await this.#require(id)
+    await this.#ready()
+    return (await this.#waiter.result(run, limitMs, options.abortSignal)) as O
   }
 
   /**
-   * Brings a failed or cancelled run back, with a new series of attempts. Kept answers stay; failures the handler went
-   * past are dropped, so those steps run again.
+   * Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. Answers
+   * the run; with `tx` as it is before the commit.
+   */
+  async cancel(run: Which, options: CancelOptions = {}): Promise<RunView> {
+    refuseUnknown(options, 'cancel', ['reason', 'tx'])
+    await this.#ready()
+    return await this.#steerer.cancel(run, options.reason, options.tx)
+  }
+
+  /**
+   * Brings a failed or cancelled run back under its id, with a new series of attempts. Kept answers stay; failures the
+   * handler went past are dropped, so those steps run again.
    *
    * @throws KeyTakenError if another run has its key now; InvalidStateError if it has not failed nor been cancelled.
    */
-  async retry(run: Which): Promise<RunView> {
-    const { id, state, key } = await this.#require(run)
-    const outcome = await retryRun(this.#database, id)
-    if (outcome === 'key_taken') {
-      throw new KeyTakenError(`The key ${JSON.stringify(key)} names another run now.`, {
-        field: 'key',
-        remedy: 'Start a new run, or wait for that one to end.',
-      })
-    }
-    if (outcome !== 'retried') {
-      throw new InvalidStateError(`Run ${id} is ${state}.`, {
-        field: 'run',
-        remedy: 'Only failed and cancelled runs can be retried.',
-      })
-    }
-    return await this.#require(id)
+  async retry(run: Which, options: RetryOptions = {}): Promise<RunView> {
+    refuseUnknown(options, 'retry', ['fresh'])
+    await this.#ready()
+    return await this.#steerer.retry(run, options.fresh === true)
+  }
+
+  /**
+   * Removes a run that ended ten minutes ago or more, and longer than its workflow's `dedupe` if it has a key. False:
+   * there is none.
+   *
+   * @throws InvalidStateError if it has not ended, or not long enough ago.
+   */
+  async delete(run: Which): Promise<boolean> {
+    await this.#ready()
+    return await this.#steerer.delete(run)
+  }
+
+  /** What lives and what waits, at a glance. */
+  async info(): Promise<Info> {
+    await this.#ready()
+    return await this.#reader.info()
+  }
+
+  /** Claims due runs by hand, without a worker. Tell their ends with `ack` and `nack`. */
+  async reserve(options: ReserveOptions): Promise<Reserved[]> {
+    const request = parseReserveOptions(options)
+    await this.#ready()
+    return await this.#hand.reserve(request)
+  }
+
+  /** Ends a reserved run as done. @throws LeaseLostError if its lease was over; stop working on it. */
+  async ack(reserved: Reserved, output?: unknown): Promise<void> {
+    const claim = readReserved(reserved)
+    await this.#ready()
+    await this.#hand.ack(claim, output)
+  }
+
+  /** Gives a reserved run back as failed: due again, or failed for good. @throws LeaseLostError as `ack` does. */
+  async nack(reserved: Reserved, options?: NackOptions): Promise<void> {
+    const claim = readReserved(reserved)
+    const request = parseNackOptions(options)
+    await this.#ready()
+    await this.#hand.nack(claim, request)
+  }
+
+  /** Holds a reserved run for so long from now, at most its workflow's `maxLease`. Answers the lease's new end. */
+  async extend(reserved: Reserved, lease: Duration): Promise<Date> {
+    const claim = readReserved(reserved)
+    const leaseMs = parseDuration(lease, 'lease')
+    await this.#ready()
+    return await this.#hand.extend(claim, leaseMs)
   }
 
   /** Ends the client's own connections. A pool given to it stays open. */
   async close(): Promise<void> {
-    this.#isClosed = true
-    this.#ends.close()
+    this.#closing.abort()
+    await this.#watch.close()
     await this.#database.close()
   }
 
-  async #waitFor(id: string, limitMs: number, abortSignal: AbortSignal | undefined): Promise<void> {
-    const limit = new AbortController()
-    const timer = this.#clock.after(limitMs, () => {
-      limit.abort(new ResultTimeoutError(`Run ${id} has not ended after ${formatDuration(limitMs)}. It goes on.`))
-    })
-    try {
-      await this.#ends.wait(id, AbortSignal.any(abortSignal ? [abortSignal, limit.signal] : [limit.signal]))
-    } finally {
-      timer.cancel()
+  #requireStartable(workflow: unknown, call: string): void {
+    if (!isWorkflow(workflow)) {
+      throw new ArgumentError(`${call} was given something else than a workflow.`, {
+        field: 'workflow',
+        remedy: 'Pass what defineWorkflow returned.',
+      })
     }
-  }
-
-  async #require(run: Which): Promise<RunView> {
-    const view = await this.get(run)
-    if (view) return view
-    throw new NotFoundError(`There is no run ${typeof run === 'string' ? run : JSON.stringify(readWhich(run))}.`, {
-      field: 'run',
-      remedy: 'It may have been removed after its time, or be in another schema or database.',
-    })
+    this.#requireOpen()
   }
 
   async #record(workflow: Workflow): Promise<void> {
@@ -228,16 +282,6 @@ export class Client {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new ClosedError('The client was closed.', { remedy: 'Create a new one.' })
+    if (this.#closing.signal.aborted) throw new ClosedError('The client was closed.', { remedy: 'Create a new one.' })
   }
-}
-
-function outputOf(view: RunView): unknown {
-  if (view.output instanceof UnserializableError) throw view.output
-  if (view.state === 'done') return view.output
-  const { id, reason, lastError: cause } = view
-  const because = reason === undefined ? '' : `: ${reason}`
-  if (view.state === 'cancelled') throw new RunCancelledError(`Run ${id} was cancelled${because}.`, id)
-  const failure = view.failure ?? 'rejected'
-  throw new RunFailedError(`Run ${id} of "${view.workflow}" failed (${failure})${because}`, failure, id, { cause })
 }

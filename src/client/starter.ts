@@ -2,34 +2,15 @@ import { Batcher } from '../db/batcher.ts'
 import { startRuns, type StartItem, type StartRow } from '../db/calls.ts'
 import { explain } from '../db/database-errors.ts'
 import type { Database } from '../db/database.ts'
-import { parseInput } from '../define/parse-schema.ts'
-import { parseStartOptions, type ResolvedStartOptions } from '../define/parse-start-options.ts'
 import type { StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
-import { encode } from '../model/codec.ts'
-import { ArgumentError, IdConflictError, KeyReusedError } from '../model/errors.ts'
-import { uuidv7 } from '../model/id.ts'
+import { ArgumentError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
-import type { State } from '../model/state.ts'
-import { unstorable } from '../model/storable.ts'
+import type { Queryable } from '../model/run.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { boundLogger, silentLogger } from '../trace/bound-logger.ts'
 import { resend } from './resend.ts'
-
-/** A run by its id; what `start` returned is one. */
-export interface RunRef<O = unknown> {
-  readonly id: string
-  /** Types only; never there at run time. */
-  readonly '~output'?: O
-}
-
-export interface Started<O = unknown> extends RunRef<O> {
-  /** False: the id or key named a run that was there already, and nothing was added. */
-  readonly created: boolean
-  readonly state: State
-}
-
-const longestGroup = 512
+import { makeStart, readStarted, type Start, type Started } from './start-item.ts'
 
 /** Starts runs. Concurrent starts outside a caller's transaction share a statement and a commit. */
 export class Starter {
@@ -42,11 +23,7 @@ export class Starter {
     this.#database = database
     this.#clock = clock
     this.#log = boundLogger(log ?? silentLogger, { from: 'client' })
-    this.#batcher = new Batcher({
-      clock,
-      sizeOf: (item) => item.input.length + (item.input_types?.length ?? 0) + 400,
-      flush: (items) => this.#flush(items),
-    })
+    this.#batcher = new Batcher({ clock, sizeOf, flush: (items) => this.#flush(items) })
   }
 
   /** `prepare` runs before the first start of this process that is not in a caller's transaction. */
@@ -56,57 +33,42 @@ export class Starter {
     given: StartOptions | undefined,
     prepare: () => Promise<void>,
   ): Promise<Started> {
-    const options = parseStartOptions(given, workflow.name)
-    const item = await this.#item(workflow, input, options)
-    const row = options.tx ? await this.#inTransaction(item, options.tx) : await this.#alone(item, prepare)
-    if (!row.is_same_workflow) {
-      throw new IdConflictError(`The id ${item.id} is that of a run of another workflow.`, {
-        field: 'id',
-        remedy: 'Leave the id out, or use one id for one run.',
-      })
+    const start = await makeStart(workflow, input, given, this.#clock)
+    const { tx } = start.options
+    if (tx) {
+      const [row] = await this.startIn(tx, [start])
+      return readStarted(start, row!)
     }
-    if (!row.is_same_input && !options.allowDifferentInput) {
-      throw new KeyReusedError(`"${options.key ?? item.id}" names a run that was started with another input.`, {
-        field: options.key === undefined ? 'id' : 'key',
-        remedy: 'Use another key, or pass allowDifferentInput: true to get that run.',
-      })
-    }
-    // An id made here cannot name an older run: if it is there, a reply was lost on the way.
-    const isOwn = options.id === undefined && row.id === item.id
-    return { id: row.id, created: row.is_created || isOwn, state: row.state }
-  }
-
-  async #item({ name, definition }: Workflow, input: unknown, options: ResolvedStartOptions): Promise<StartItem> {
-    const encoded = encode(input, 'input')
-    const parsed = await parseInput(definition, input)
-    return {
-      id: options.id ?? uuidv7(this.#clock),
-      workflow: name,
-      key: options.key,
-      group_key: readGroup(definition.group?.(parsed as never), name),
-      priority: options.priority ?? definition.priority,
-      max_attempts: options.maxAttempts ?? definition.maxAttempts,
-      at: options.at?.toISOString(),
-      delay_ms: options.delayMs,
-      deadline_ms: definition.deadlineMs,
-      dedupe_ms: definition.dedupeMs,
-      metadata: Object.keys(options.metadata).length === 0 ? undefined : options.metadata,
-      input: encoded.json,
-      input_types: encoded.types,
-    }
-  }
-
-  async #inTransaction(item: StartItem, tx: NonNullable<StartOptions['tx']>): Promise<StartRow> {
-    try {
-      return one(await startRuns(this.#database, [item], tx))
-    } catch (error) {
-      throw explain(error)
-    }
-  }
-
-  async #alone(item: StartItem, prepare: () => Promise<void>): Promise<StartRow> {
     await prepare()
-    return await this.#batcher.add(item)
+    return await this.send(start)
+  }
+
+  /** Alone: it commits with whatever else is started just now. */
+  async send(start: Start): Promise<Started> {
+    return readStarted(start, await this.#batcher.add(start.item))
+  }
+
+  /** All in the caller's transaction, in the order of their keys, so that two batches never wait for each other. */
+  async startIn(tx: Queryable, starts: readonly Start[]): Promise<readonly StartRow[]> {
+    const rows = new Map<Start, StartRow>()
+    for (const part of partsOf(starts)) {
+      const answered = await startRuns(this.#database, part.map(({ item }) => item), tx).catch((error: unknown) => {
+        throw explain(error)
+      })
+      if (answered.length < part.length) {
+        throw new ArgumentError('The transaction answered nothing.', {
+          field: 'tx',
+          remedy: "Pass something whose query(text, values) answers { rows }, as pg's does.",
+        })
+      }
+      for (const [index, start] of part.entries()) rows.set(start, answered[index]!)
+    }
+    return starts.map((start) => rows.get(start)!)
+  }
+
+  /** All or none of them: `accept` throws for a row that it does not want. Sent again when the connection is lost. */
+  async startTogether<T>(starts: readonly Start[], accept: (rows: readonly StartRow[]) => T): Promise<T> {
+    return await resend(this.#clock, () => this.#database.transaction(async (tx) => accept(await this.startIn(tx, starts))))
   }
 
   async #flush(items: readonly StartItem[]): Promise<readonly StartRow[]> {
@@ -117,27 +79,29 @@ export class Starter {
   }
 }
 
-function one(rows: readonly StartRow[]): StartRow {
-  const [row] = rows
-  if (row) return row
-  throw new ArgumentError('The transaction answered nothing.', {
-    field: 'tx',
-    remedy: "Pass something whose query(text, values) answers { rows }, as pg's does.",
-  })
+const mostItems = 500
+const mostBytes = 4 * 2 ** 20
+
+function sizeOf(item: StartItem): number {
+  return item.input.length + (item.input_types?.length ?? 0) + 400
 }
 
-/** The group of a run, as `group` answered or the command line was given; undefined: none. */
-export function readGroup(group: unknown, workflow: string): string | undefined {
-  if (group === undefined) return undefined
-  const problem =
-    typeof group !== 'string'
-      ? `is ${group === null ? 'null' : `a ${typeof group}`}`
-      : group === '' || group.length > longestGroup
-        ? `has ${group.length} characters`
-        : unstorable(group)
-  if (problem === undefined) return group as string
-  throw new ArgumentError(`The group of a run of "${workflow}" ${problem}.`, {
-    field: 'group',
-    remedy: `group must answer a text of 1 to ${longestGroup} characters, or undefined for no group.`,
-  })
+/** What one call may hold at most. */
+function partsOf(starts: readonly Start[]): Start[][] {
+  const parts: Start[][] = []
+  let bytes = 0
+  for (const start of starts.toSorted((a, b) => compare(a.item.key ?? '', b.item.key ?? ''))) {
+    bytes += sizeOf(start.item)
+    const last = parts.at(-1)
+    if (last && last.length < mostItems && bytes <= mostBytes) last.push(start)
+    else {
+      parts.push([start])
+      bytes = sizeOf(start.item)
+    }
+  }
+  return parts
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

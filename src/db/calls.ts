@@ -16,6 +16,9 @@ export interface StartItem {
   readonly delay_ms: number | undefined
   readonly deadline_ms: number | undefined
   readonly dedupe_ms: number
+  readonly keep_ms: number
+  readonly keep_done_ms: number
+  readonly max_waiting: number | undefined
   readonly metadata: Readonly<Record<string, string>> | undefined
   readonly input: string
   readonly input_types: string | null
@@ -23,11 +26,14 @@ export interface StartItem {
 
 export interface StartRow {
   readonly n: number
-  readonly id: string
+  /** Null, like the state, if the run was not made. */
+  readonly id: string | null
   readonly is_created: boolean
-  readonly state: State
+  readonly state: State | null
   readonly is_same_workflow: boolean
   readonly is_same_input: boolean
+  /** It was not made, since as many runs of its workflow wait as may. */
+  readonly is_full: boolean
 }
 
 export async function startRuns(
@@ -37,7 +43,7 @@ export async function startRuns(
 ): Promise<readonly StartRow[]> {
   const values = [JSON.stringify(items)]
   const rows = on
-    ? await database.callAsText<StartRow>(on, 'start_runs', values)
+    ? await database.callAsText<StartRow>(on, 'start_runs', values, ['json'])
     : await database.call<StartRow>('start_runs', values)
   return rows.toSorted((a, b) => a.n - b.n)
 }
@@ -79,11 +85,13 @@ export interface LeaseItem {
   readonly lease_ms: number
 }
 
-export interface LeaseProblem {
+export interface LeaseRenewal {
   readonly id: string
   readonly token: number
-  /** `stray`: a claim that was not asked about and is this worker's all the same. */
-  readonly problem: LeaseLostReason | 'skipped' | 'stray'
+  /** Null: it was renewed. `stray`: a claim that was not asked about and is this worker's all the same. */
+  readonly problem: LeaseLostReason | 'skipped' | 'stray' | null
+  /** The new end, in milliseconds since 1970 by the database's clock. */
+  readonly lease_until_ms: number | null
 }
 
 export async function keepProgress(
@@ -133,6 +141,7 @@ export async function buryWorkers(database: Database, self: string, until: strin
 export interface SweepPasses {
   readonly end_leases: [until: string]
   readonly fail_overdue: []
+  readonly prune_runs: []
   readonly reissue_tickets: []
 }
 

@@ -24,6 +24,7 @@ interface ClaimRow {
   readonly input_types: string | null
   readonly memos: string | null
   readonly tries: string | null
+  readonly lease_until_ms: number
 }
 
 export interface ClaimItem {
@@ -55,6 +56,7 @@ export async function claimRuns(
     deadlineMs: row.deadline_ms ?? undefined,
     input: { json: row.input ?? 'null', types: row.input_types },
     memos: row.memos === null ? [] : (JSON.parse(row.memos) as Memo[]),
+    leaseUntil: new Date(row.lease_until_ms),
     tries: row.tries === null ? [] : (JSON.parse(row.tries) as PendingTry[]),
   }))
 }
@@ -117,11 +119,39 @@ export async function keepOnce(database: Database, item: KeepItem, on: Queryable
   return problem
 }
 
+function lostLease(runId: string, reason: LeaseLostReason): LeaseLostError {
+  return new LeaseLostError(`The lease on run ${runId} was lost (${reason}).`, reason)
+}
+
 /** LeaseLostError if the claim is lost; else what was stored before. */
 export function storedOrLost(runId: string, problem: KeepProblem): StoredOutcome | LeaseLostError {
   const { lost, kind, value, types } = problem
-  if (lost) return new LeaseLostError(`The lease on run ${runId} was lost (${lost}).`, lost)
+  if (lost) return lostLease(runId, lost)
   return { kind: kind ?? 'answer', value: value ?? 'null', types }
+}
+
+export interface Extension {
+  readonly until: Date
+  /** How far off that was when the database decided it. */
+  readonly leftMs: number
+}
+
+interface ExtensionRow {
+  readonly lease_until_ms: number | null
+  readonly left_ms: number | null
+  readonly lost: LeaseLostReason | null
+}
+
+/** Throws LeaseLostError. */
+export async function extendLease(
+  database: Database,
+  { id, token }: Pick<Claim, 'id' | 'token'>,
+  leaseMs: number,
+): Promise<Extension> {
+  const [row] = await database.call<ExtensionRow>('extend_leases', [[id], [token], [leaseMs]])
+  const { lease_until_ms: untilMs = null, left_ms: leftMs = null, lost = 'not_found' } = row ?? {}
+  if (lost || untilMs === null || leftMs === null) throw lostLease(id, lost ?? 'not_found')
+  return { until: new Date(untilMs), leftMs }
 }
 
 export interface SettleItem {

@@ -3,6 +3,8 @@ import {
   DatabasePermissionError,
   DatabaseUnreachableError,
   HoldfastError,
+  LeaseLostError,
+  QueueFullError,
   SchemaMissingError,
   UnknownWorkflowError,
 } from '../model/errors.ts'
@@ -123,6 +125,16 @@ export function explain(error: unknown): unknown {
       remedy: 'Start a worker that has it, or check the name.',
       cause: error,
     })
+  }
+  if (code === 'WF003') {
+    return new QueueFullError(said, {
+      field: 'maxWaiting',
+      remedy: 'Start it again later, or run more workers.',
+      cause: error,
+    })
+  }
+  if (code === 'WF004' || code === 'WF005') {
+    return new LeaseLostError(said, code === 'WF004' ? 'not_found' : 'superseded')
   }
   return error
 }

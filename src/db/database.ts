@@ -1,7 +1,8 @@
 import pg from 'pg'
 import type { Clock } from '../model/clock.ts'
-import { ClosedError, ConfigError } from '../model/errors.ts'
+import { ClosedError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
+import { readConnectionString } from './connection-string.ts'
 import { explain, isConnectionLoss, isSuperseded, isUndone } from './database-errors.ts'
 import { isPooled } from './require-session.ts'
 import { schemaNames, type SchemaNames } from './schema-names.ts'
@@ -90,7 +91,7 @@ export class Database {
     for (let tries = 1; ; tries += 1) {
       try {
         return (this.#isWrapped ?? (await this.#meet()))
-          ? await this.#callWrapped<Row>(fn, values)
+          ? await this.transaction((on) => this.callOn<Row>(on, fn, values))
           : await this.callOn<Row>(this.pool, fn, values, true)
       } catch (error) {
         // Each session may hold a call that was prepared before its function was replaced.
@@ -108,10 +109,19 @@ export class Database {
     return (await (on as pg.Pool).query(query)).rows as Row[]
   }
 
-  /** As `callOn`, each row as one text: whatever the caller's connection makes of other types, it leaves those alone. */
-  async callAsText<Row>(on: Queryable, fn: string, values: readonly unknown[]): Promise<Row[]> {
-    const text = this.#textOf(fn, values.length).replace('select *', 'select to_json(answer)::text as answer')
-    const { rows } = await on.query(`${text} answer`, [...values])
+  /**
+   * As `callOn`, each row as one text and each value as one: whatever the caller's connection makes of other types, it
+   * leaves those alone. `types` are those of the function's arguments.
+   */
+  async callAsText<Row>(
+    on: Queryable,
+    fn: string,
+    values: readonly (string | null)[],
+    types: readonly string[],
+  ): Promise<Row[]> {
+    const places = types.map((type, index) => `$${index + 1}::text::${type}`).join(', ')
+    const text = `select to_json(answer)::text as answer from ${this.names.quoted}.${fn}(${places}) answer`
+    const { rows } = await on.query(text, [...values])
     return rows.map((row) => JSON.parse((row as { answer: string }).answer) as Row)
   }
 
@@ -154,16 +164,17 @@ export class Database {
     return this.#isWrapped ?? false
   }
 
-  async #callWrapped<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
+  /** Several calls that commit together. It is not tried again here. */
+  async transaction<T>(work: (on: Queryable) => Promise<T>): Promise<T> {
     return await this.withSession(async (client) => {
       const on: Queryable = {
         query: (text, given) => client.query({ ...limited(text), ...(given && { values: given }) }),
       }
       await on.query(wrapped)
       try {
-        const rows = await this.callOn<Row>(on, fn, values)
+        const answer = await work(on)
         await on.query('commit')
-        return rows
+        return answer
       } catch (error) {
         if (!isConnectionLoss(error)) await on.query('rollback')
         throw error
@@ -185,33 +196,6 @@ export class Database {
     if (this.#isClosed) return new ClosedError('The connection was closed.', { cause: error })
     return explain(error)
   }
-}
-
-/** A URL, or the folder of a Unix socket. */
-const addresses = /^(?:postgres(?:ql)?:\/\/|socket:|\/)/i
-
-function readConnectionString(connectionString: string | undefined, applicationName: string): pg.ClientConfig {
-  if (connectionString === undefined || connectionString === '') {
-    throw new ConfigError('No database was given.', {
-      field: 'connectionString',
-      remedy: 'Pass connectionString or pool, or set DATABASE_URL.',
-    })
-  }
-  const unreadable = (cause?: unknown): ConfigError =>
-    new ConfigError('The connection string cannot be read.', {
-      field: 'connectionString',
-      remedy: 'It looks like postgres://user:password@host:5432/database.',
-      cause,
-    })
-  // pg takes any other text for the name of a database on a host named base.
-  if (!addresses.test(connectionString)) throw unreadable()
-  try {
-    // Reading it here makes a malformed one a typed error before the first query.
-    void new pg.Client({ connectionString })
-  } catch (error) {
-    throw unreadable(error)
-  }
-  return { connectionString, application_name: applicationName, keepAlive: true }
 }
 
 const limited = (text: string) => ({ text, types: plainTypes, query_timeout: silenceMs })

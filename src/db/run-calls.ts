@@ -1,46 +1,100 @@
+import type { Queryable } from '../model/run.ts'
 import type { State } from '../model/state.ts'
 import type { Database } from './database.ts'
 
 /** The typed calls that look at runs, or steer them from outside. Runs come as JSON, whatever the session's settings. */
 
+export interface FoundRun {
+  readonly run: string
+  readonly revision: string
+}
+
 export async function findRun(
   database: Database,
   which: { id?: string | undefined; workflow?: string | undefined; key?: string | undefined },
-): Promise<string | undefined> {
-  const [row] = await database.call<{ run: string }>('find_run', [
-    which.id ?? null,
-    which.workflow ?? null,
-    which.key ?? null,
+): Promise<FoundRun | undefined> {
+  const [row] = await database.call<FoundRun>('find_run', [which.id ?? null, which.workflow ?? null, which.key ?? null])
+  return row
+}
+
+export interface Look {
+  readonly id: string
+  /** Another text after each change; null if there is no such run. */
+  readonly revision: string | null
+  /** It has ended, or is not there. */
+  readonly isOver: boolean
+}
+
+/** `watcher` is told of further changes on its channel. */
+export async function lookAtRuns(
+  database: Database,
+  watcher: string | null,
+  ids: readonly string[],
+): Promise<readonly Look[]> {
+  const rows = await database.call<{ id: string; revision: string | null; is_over: boolean }>('look_at_runs', [
+    watcher,
+    ids,
   ])
-  return row?.run
+  return rows.map(({ id, revision, is_over: isOver }) => ({ id, revision, isOver }))
 }
 
-/** Of the given runs, those that have ended or are not there. */
-export async function endedRuns(database: Database, ids: readonly string[]): Promise<string[]> {
-  const rows = await database.call<{ id: string }>('ended_runs', [ids])
-  return rows.map((row) => row.id)
+export interface RunFilter {
+  readonly workflows?: readonly string[] | undefined
+  readonly states?: readonly State[] | undefined
+  readonly key_prefix?: string | undefined
+  readonly group_key?: string | undefined
+  readonly created_after?: string | undefined
+  readonly created_before?: string | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
+/** How many runs one call looks at. */
+const looks = 10_000
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** `next` is where to go on; undefined: there are no more. A page may be short, or empty, and not the last. */
 export async function listRuns(
   database: Database,
-  filter: { workflow: string | undefined; state: State | undefined; limit: number },
-): Promise<string[]> {
-  const rows = await database.call<{ run: string }>('list_runs', [
-    filter.workflow ?? null,
-    filter.state ?? null,
-    filter.limit,
-  ])
-  return rows.map((row) => row.run)
+  filter: RunFilter,
+  before: string | undefined,
+  limit: number,
+): Promise<{ readonly runs: readonly string[]; readonly next: string | undefined }> {
+  const values = [JSON.stringify(filter), before ?? lastId, limit, looks]
+  const [row] = await database.call<{ runs: string[]; next: string | null }>('list_runs', values)
+  return { runs: row?.runs ?? [], next: row?.next ?? undefined }
 }
 
-export async function cancelRun(database: Database, id: string, reason: string | undefined): Promise<boolean> {
-  const [row] = await database.call<{ is_cancelled: boolean }>('cancel_runs', [[id], reason ?? null])
-  return row !== undefined
+export async function cancelRun(database: Database, id: string, reason: string | undefined): Promise<void> {
+  await database.call('cancel_runs', [[id], reason ?? null])
 }
 
-export type RetryResult = 'retried' | 'key_taken' | 'not_ended'
+export async function askCancel(
+  database: Database,
+  id: string,
+  reason: string | undefined,
+  on: Queryable,
+): Promise<void> {
+  await database.callAsText(on, 'ask_cancels', [`{${id}}`, reason ?? null], ['uuid[]', 'text'])
+}
 
-export async function retryRun(database: Database, id: string): Promise<RetryResult | undefined> {
-  const [row] = await database.call<{ outcome: RetryResult }>('retry_runs', [[id]])
+export type RetryResult = 'retried' | 'key_taken' | 'expired' | 'not_ended'
+
+export async function retryRun(database: Database, id: string, isFresh: boolean): Promise<RetryResult | undefined> {
+  const [row] = await database.call<{ outcome: RetryResult }>('retry_runs', [[id], isFresh])
   return row?.outcome
+}
+
+export interface Deletion {
+  readonly outcome: 'deleted' | 'going' | 'not_ended' | 'too_early'
+  readonly wait_ms: number | null
+}
+
+export async function deleteRun(database: Database, id: string): Promise<Deletion | undefined> {
+  const [row] = await database.call<Deletion>('delete_runs', [[id]])
+  return row
+}
+
+export async function readInfo(database: Database): Promise<string> {
+  const [row] = await database.call<{ info: string }>('info', [])
+  return row?.info ?? '{}'
 }

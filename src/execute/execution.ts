@@ -1,5 +1,5 @@
 import { parseInput } from '../define/parse-schema.ts'
-import type { Claim } from '../model/claim.ts'
+import type { Claim, Lease } from '../model/claim.ts'
 import type { Clock } from '../model/clock.ts'
 import { decode } from '../model/codec.ts'
 import type { Directive } from '../model/directive.ts'
@@ -34,6 +34,7 @@ export interface ExecutionOptions {
   readonly definition: Definition
   readonly claim: Claim
   readonly journal: Journal
+  readonly lease: Lease
   readonly clock: Clock
   readonly log: Logger
 }
@@ -129,15 +130,17 @@ export class Execution {
       if (!(thrown instanceof InvalidInputError)) return outcomeOfThrown(context, thrown)
       return { kind: 'failed', failure: 'invalid', reason: error.message, error }
     }
-    const { journal, log } = this.#options
+    const { journal, lease, log } = this.#options
     const run = createRunHandle({
       claim,
       journal,
+      lease,
       scope: this.#scope,
       steps: () => this.#steps,
       clock,
       log,
       onDirective: (directive) => this.#directives.add(directive),
+      onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
     })
     try {
       return await outcomeOfValue(context, await definition.handler(input as never, run))

@@ -1,9 +1,9 @@
-import type { Claim } from '../model/claim.ts'
+import type { Claim, Lease } from '../model/claim.ts'
 import type { Clock } from '../model/clock.ts'
 import { encode } from '../model/codec.ts'
 import { Directive, type Steer } from '../model/directive.ts'
 import { parseDuration } from '../model/duration.ts'
-import { ArgumentError } from '../model/errors.ts'
+import { ArgumentError, LeaseLostError } from '../model/errors.ts'
 import { uuidv4 } from '../model/id.ts'
 import type { Journal } from '../model/journal.ts'
 import type { Logger } from '../model/logger.ts'
@@ -14,18 +14,20 @@ import type { Steps } from './steps.ts'
 export interface RunHandleOptions {
   readonly claim: Claim
   readonly journal: Journal
+  readonly lease: Lease
   readonly scope: Scope
   readonly steps: () => Steps
   readonly clock: Clock
   readonly log: Logger
   readonly onDirective: (directive: Directive) => void
+  readonly onLost: (error: LeaseLostError) => void
 }
 
 const maxProgressBytes = 64 * 1024
 
 /** Makes the `run` that a handler gets. Its functions can be taken off it and passed on. */
 export function createRunHandle(options: RunHandleOptions): Run {
-  const { claim, journal, scope, steps, clock, log, onDirective } = options
+  const { claim, journal, lease, scope, steps, clock, log, onDirective, onLost } = options
   const steer = (how: Steer): Directive => {
     const directive = new Directive(how)
     onDirective(directive)
@@ -39,6 +41,9 @@ export function createRunHandle(options: RunHandleOptions): Run {
     attempt: claim.attempt,
     maxAttempts: claim.maxAttempts,
     metadata: claim.metadata,
+    get leaseExpiresAt() {
+      return lease.expiresAt
+    },
     get abortSignal() {
       return scope.abortSignal
     },
@@ -51,6 +56,16 @@ export function createRunHandle(options: RunHandleOptions): Run {
     progress: (value) => {
       const encoded = encode(value, 'progress', { maxBytes: maxProgressBytes })
       if (!scope.isOver) journal.progress(encoded)
+    },
+    extend: async (duration) => {
+      const ms = parseDuration(duration, 'lease')
+      scope.requireOpen()
+      try {
+        return await lease.extend(ms)
+      } catch (error) {
+        if (error instanceof LeaseLostError) onLost(error)
+        throw error
+      }
     },
     retry: (after, reason) =>
       steer({

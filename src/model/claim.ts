@@ -10,9 +10,19 @@ export interface Claim {
   readonly attempt: number
   readonly maxAttempts: number
   readonly metadata: Readonly<Record<string, string>>
+  /** When its lease is over, by the database's clock. */
+  readonly leaseUntil: Date
   /** Milliseconds left to the run's deadline when it was claimed. */
   readonly deadlineMs: number | undefined
   readonly input: { readonly json: string; readonly types: string | null }
   readonly memos: readonly Memo[]
   readonly tries: readonly PendingTry[]
+}
+
+/** The right to run a claim, as its handler sees it. */
+export interface Lease {
+  /** By the database's clock; it moves on with each renewal. */
+  readonly expiresAt: Date
+  /** Holds it for so long from now at least, and no longer than its workflow allows. Rejects once it is lost. */
+  extend(ms: number): Promise<Date>
 }

@@ -24,6 +24,7 @@ export const errorCodes = [
   'KEY_TAKEN',
   'KEY_REUSED',
   'ID_CONFLICT',
+  'QUEUE_FULL',
   'INVALID_STATE',
   'LEASE_LOST',
   'RUN_FAILED',
@@ -138,6 +139,11 @@ export class KeyTakenError extends HoldfastError {
 /** The key names a run that was started with another input. */
 export class KeyReusedError extends HoldfastError {
   readonly code = 'KEY_REUSED'
+}
+
+/** As many runs of the workflow wait as its `maxWaiting` allows. */
+export class QueueFullError extends HoldfastError {
+  readonly code = 'QUEUE_FULL'
 }
 
 /** The id names a run of another workflow. */

@@ -44,6 +44,11 @@ export interface Run {
   readonly attempt: number
   readonly maxAttempts: number
   readonly metadata: Readonly<Record<string, string>>
+  /**
+   * When this claim's lease is over unless it is renewed, by the database's clock. It is renewed by itself for as long as
+   * the event loop turns.
+   */
+  readonly leaseExpiresAt: Date
   /** Aborts when the claim times out, the lease is lost, the run is cancelled or the worker stops. */
   readonly abortSignal: AbortSignal
   readonly log: Logger
@@ -69,6 +74,14 @@ export interface Run {
 
   /** Shows where the run is, to `get` and the command line; the newest value wins. At most 64 KiB. */
   progress(value: unknown): void
+
+  /**
+   * Holds the claim for so long from now at least, at most the workflow's `maxLease`: before work that blocks the event
+   * loop, during which nothing is renewed. Answers the lease's end.
+   *
+   * @throws LeaseLostError, DurationError.
+   */
+  extend(lease: Duration): Promise<Date>
 
   /** Run again after `after` (default: the workflow's backoff), as a counted attempt. */
   retry(after?: Duration, reason?: string): Directive

@@ -1,7 +1,8 @@
+import { extendLease } from '../db/claim-calls.ts'
 import { isItemFault } from '../db/database-errors.ts'
 import type { Database } from '../db/database.ts'
 import { JournalStore } from '../db/live-journal.ts'
-import type { Patience } from '../db/patience.ts'
+import { patiently, type Patience } from '../db/patience.ts'
 import type { Registry } from '../define/registry.ts'
 import { Execution } from '../execute/execution.ts'
 import type { Claim } from '../model/claim.ts'
@@ -12,6 +13,7 @@ import { storeError } from '../model/stored-error.ts'
 import type { Ticket } from '../queue/runner.ts'
 import { boundLogger } from '../trace/bound-logger.ts'
 import { Claimer, type Taken } from './claimer.ts'
+import { HeldLease } from './held-lease.ts'
 import type { Stray } from './leases.ts'
 import { Settler, type Settled, type Settling } from './settler.ts'
 import type { Held, Slots } from './slots.ts'
@@ -24,6 +26,8 @@ export interface ClaimRunnerOptions {
   readonly workerId: string
   readonly slots: Slots
   readonly patience: Patience
+  /** Share of a lease after which a claim that could not renew it stops. */
+  readonly giveUpAfter: number
   readonly log: Logger
 }
 
@@ -33,7 +37,10 @@ export const lateReason = 'The worker that ran it did not renew its lease.'
 const nothing: Omit<Ending, 'outcome'> = { recalled: 0, failures: [], tries: [] }
 
 export class ClaimRunner {
+  readonly #database: Database
   readonly #registry: Registry
+  readonly #patience: Patience
+  readonly #giveUpAfter: number
   readonly #slots: Slots
   readonly #clock: Clock
   readonly #log: Logger
@@ -42,7 +49,10 @@ export class ClaimRunner {
   readonly #settler: Settler
   #isClosed = false
 
-  constructor({ database, registry, workerId, slots, patience, log }: ClaimRunnerOptions) {
+  constructor({ database, registry, workerId, slots, patience, giveUpAfter, log }: ClaimRunnerOptions) {
+    this.#database = database
+    this.#patience = patience
+    this.#giveUpAfter = giveUpAfter
     this.#registry = registry
     this.#slots = slots
     this.#clock = patience.clock
@@ -89,8 +99,16 @@ export class ClaimRunner {
     const { id, workflow, attempt, token } = claim
     const log = boundLogger(this.#log, { runId: id, workflow, attempt, token })
     const journal = this.#journals.open(claim)
-    const execution = new Execution({ definition, claim, journal, clock: this.#clock, log })
-    const held: Held = { claim, execution, leaseMs: definition.leaseMs, leasedAt: sentAt }
+    const lease = new HeldLease({
+      claim,
+      leaseMs: definition.leaseMs,
+      giveUpAfter: this.#giveUpAfter,
+      sentAt,
+      clock: this.#clock,
+      extend: (ms) => patiently(this.#patience, () => extendLease(this.#database, claim, ms)),
+    })
+    const execution = new Execution({ definition, claim, journal, lease, clock: this.#clock, log })
+    const held: Held = { claim, execution, lease }
     this.#slots.put(held)
     try {
       const ending = this.#isClosed ? { ...nothing, outcome: { kind: 'released' } as const } : await execution.run()

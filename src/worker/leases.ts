@@ -1,4 +1,4 @@
-import type { LeaseItem, LeaseProblem } from '../db/calls.ts'
+import type { LeaseItem, LeaseRenewal } from '../db/calls.ts'
 import type { Clock, Timer } from '../model/clock.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Part } from './part.ts'
@@ -24,8 +24,8 @@ export interface Stray {
 
 export interface LeasesOptions {
   readonly slots: Slots
-  /** Renews, and answers what was not renewed. Rejects when the database cannot be asked. */
-  readonly renew: (items: readonly LeaseItem[]) => Promise<readonly LeaseProblem[]>
+  /** Renews, and answers what became of each, and what is astray. Rejects when the database cannot be asked. */
+  readonly renew: (items: readonly LeaseItem[]) => Promise<readonly LeaseRenewal[]>
   /** Whether the run is held here or just asked for. */
   readonly isKnown: (runId: string) => boolean
   readonly onStray: (stray: Stray) => void
@@ -79,15 +79,15 @@ export class Leases implements Part {
     const sentAt = clock.monotonic()
     let again = leaseMs * timings.renewAfter
     try {
-      const items = held.map(({ claim, leaseMs: ms }) => ({ id: claim.id, token: claim.token, lease_ms: ms }))
-      const problems = new Map((await renew(items)).map((problem) => [problem.id, problem]))
-      for (const [id] of dropped) if (problems.get(id)?.problem !== 'stray') slots.forget(id)
-      this.#lookAt([...problems.values()].filter(({ id, problem }) => problem === 'stray' && !isKnown(id)))
+      const items = held.map(({ claim, lease }) => ({ id: claim.id, token: claim.token, lease_ms: lease.leaseMs }))
+      const renewals = new Map((await renew(items)).map((renewal) => [renewal.id, renewal]))
+      for (const [id] of dropped) if (renewals.get(id)?.problem !== 'stray') slots.forget(id)
+      this.#lookAt([...renewals.values()].filter(({ id, problem }) => problem === 'stray' && !isKnown(id)))
       for (const each of held) {
-        const problem = problems.get(each.claim.id)
-        if (problem === undefined) each.leasedAt = sentAt
-        else if (problem.problem === 'skipped') again = renewalRetryMs(leaseMs)
-        else if (problem.problem !== 'stray') this.#lose(each, problem.problem)
+        const { problem, lease_until_ms: untilMs } = renewals.get(each.claim.id) ?? {}
+        if (untilMs) each.lease.renewed(sentAt, new Date(untilMs))
+        else if (problem === 'skipped') again = renewalRetryMs(leaseMs)
+        else if (problem && problem !== 'stray') this.#lose(each, problem)
       }
       if (slots.dropped.size > 0 || this.#astray.size > 0) again = renewalRetryMs(leaseMs)
     } catch (error) {
@@ -97,7 +97,7 @@ export class Leases implements Part {
     this.#arm(again)
   }
 
-  #lookAt(strays: readonly LeaseProblem[]): void {
+  #lookAt(strays: readonly LeaseRenewal[]): void {
     const { slots, onStray } = this.#options
     const again = strays.filter(({ id, token }) => this.#astray.get(id) === token)
     this.#astray = new Map(strays.filter((each) => !again.includes(each)).map(({ id, token }) => [id, token]))
@@ -113,7 +113,7 @@ export class Leases implements Part {
   }
 
   #watch(): void {
-    const { slots, clock, log, timings, leaseMs } = this.#options
+    const { slots, clock, log, leaseMs } = this.#options
     const now = clock.monotonic()
     const lateMs = now - this.#watchedAt - this.#watchMs
     this.#watchedAt = now
@@ -122,7 +122,7 @@ export class Leases implements Part {
       log.warn({ lateMs: Math.round(lateMs) }, 'The event loop was blocked: leases cannot be renewed meanwhile.')
     }
     for (const held of slots.all()) {
-      if (now - held.leasedAt < held.leaseMs * timings.giveUpAfter) continue
+      if (held.lease.isSafe(now)) continue
       log.warn(
         { runId: held.claim.id, token: held.claim.token },
         'The lease could not be renewed in time; the claim stops.',

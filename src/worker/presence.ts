@@ -1,4 +1,4 @@
-import type { LeaseItem, LeaseProblem } from '../db/calls.ts'
+import type { LeaseItem, LeaseRenewal } from '../db/calls.ts'
 import type { Database } from '../db/database.ts'
 import { Session } from '../db/session.ts'
 import type { Clock } from '../model/clock.ts'
@@ -70,7 +70,7 @@ export class Presence implements Part {
     await this.#options.database.call('register_worker', [this.#row()])
   }
 
-  async renew(items: readonly LeaseItem[]): Promise<readonly LeaseProblem[]> {
+  async renew(items: readonly LeaseItem[]): Promise<readonly LeaseRenewal[]> {
     return await this.#heart.call('renew_leases', [this.#options.workerId, JSON.stringify(items)])
   }
 

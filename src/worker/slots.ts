@@ -1,13 +1,12 @@
 import type { Execution } from '../execute/execution.ts'
 import type { Claim } from '../model/claim.ts'
+import type { HeldLease } from './held-lease.ts'
 
 /** A claim this worker holds. */
 export interface Held {
   readonly claim: Claim
   readonly execution: Execution
-  readonly leaseMs: number
-  /** When the last accepted request for the lease was sent, by the clock's monotonic time. */
-  leasedAt: number
+  readonly lease: HeldLease
   /** It was stopped because this process was late, not because the database could not be asked. */
   isLate?: boolean | undefined
 }

@@ -75,6 +75,7 @@ export class Sweeper implements Part {
     try {
       if (!this.#isPatient() && (await this.#endLost()) > 0) nextMs = Math.min(nextMs, secondTestMs)
       await this.#pass('fail_overdue')
+      await this.#pass('prune_runs')
       await sweepPass(this.#database, 'reissue_tickets', batch)
       this.#sweptAt = this.#clock.monotonic()
     } catch (error) {

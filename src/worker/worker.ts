@@ -67,7 +67,15 @@ export class WorkerCore {
     const onLoss = (error: unknown): void => log.warn({ error }, 'The database was lost; waiting for it.')
     const patience = { clock, until: this.#giveUp.signal, onLoss }
     const leases = registry.workflows.map((workflow) => workflow.definition.leaseMs)
-    this.#claims = new ClaimRunner({ database, registry, workerId: this.id, slots: this.#slots, patience, log })
+    this.#claims = new ClaimRunner({
+      database,
+      registry,
+      workerId: this.id,
+      slots: this.#slots,
+      patience,
+      giveUpAfter: timings.giveUpAfter,
+      log,
+    })
     this.#promoter = new Promoter(database, timings.lookMs, clock, log)
     const leaseMs = Math.min(...leases)
     this.#sweeper = new Sweeper({ database, workerId: this.id, sweepMs: timings.sweepMs, leaseMs, clock, log })

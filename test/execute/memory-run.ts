@@ -8,6 +8,7 @@ import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { dying, type Death, type DyingJournal } from './dying-journal.ts'
 import { isFinal, type ClaimOptions, type PlayedRun } from './played-run.ts'
 import { turn } from './turn.ts'
+import { unleased } from './unleased.ts'
 
 /** A run whose history is in memory: the journal's second implementation beside Postgres, with the same fence. */
 
@@ -76,12 +77,13 @@ export class MemoryRun implements PlayedRun {
       attempt: this.#attempt,
       maxAttempts: definition.maxAttempts,
       metadata: {},
+      leaseUntil: new Date(Number.NaN),
       deadlineMs: undefined,
       input: { json: 'null', types: null },
       memos: journal.memos,
       tries: journal.tries,
     }
-    const execution = new Execution({ definition, claim, journal, clock, log })
+    const execution = new Execution({ definition, claim, journal, lease: unleased, clock, log })
     const ending = execution.run().then((end) => {
       if (!journal.isDead() && token === this.#token) this.#settle(end)
       return end

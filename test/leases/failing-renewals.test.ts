@@ -4,6 +4,7 @@ import { Execution } from '../../src/execute/execution.ts'
 import { defineWorkflow, type Run } from '../../src/index.ts'
 import type { Journal } from '../../src/model/journal.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
+import { HeldLease } from '../../src/worker/held-lease.ts'
 import { Leases } from '../../src/worker/leases.ts'
 import { Slots } from '../../src/worker/slots.ts'
 import { connect } from '../support/connections.ts'
@@ -31,6 +32,7 @@ const claim = {
   attempt: 1,
   maxAttempts: 1,
   metadata: {},
+  leaseUntil: new Date(leaseMs),
   deadlineMs: undefined,
   input: { json: 'null', types: null },
   memos: [],
@@ -55,17 +57,25 @@ async function hold(isFailing: (at: number) => boolean, answerMs = 0): Promise<C
       return new Promise<void>(() => undefined)
     },
   })
-  const execution = new Execution({ definition, claim, journal, clock, log: silentLogger })
-  slots.put({ claim, execution, leaseMs, leasedAt: 0 })
+  const lease = new HeldLease({
+    claim,
+    leaseMs,
+    giveUpAfter: fastTimings.giveUpAfter,
+    sentAt: 0,
+    clock,
+    extend: () => Promise.reject(new Error('Nobody asks for that.')),
+  })
+  const execution = new Execution({ definition, claim, journal, lease, clock, log: silentLogger })
+  slots.put({ claim, execution, lease })
   const leases = new Leases({
     slots,
-    renew: async () => {
+    renew: async ([item]) => {
       const sentAt = clock.monotonic()
       if (answerMs > 0) await clock.sleep(answerMs)
       else await Promise.resolve()
       if (isFailing(sentAt)) throw new Error('The database is not there.')
       lastAcceptedAt = sentAt
-      return []
+      return [{ id: item!.id, token: item!.token, problem: null, lease_until_ms: sentAt + leaseMs }]
     },
     isKnown: () => true,
     onStray: () => undefined,

@@ -58,7 +58,7 @@ export async function doEverything(database: TestDatabase, where: ClientOptions)
 
   const failed = await client.start(failing)
   await expect(client.result(failed)).rejects.toThrow(RunFailedError)
-  expect(await client.list({ state: 'failed' })).toMatchObject([{ id: failed.id, reason: 'declined' }])
+  expect((await client.list({ state: 'failed' })).items).toMatchObject([{ id: failed.id, reason: 'declined' }])
   expect(await client.retry(failed)).toMatchObject({ id: failed.id })
   expect(await client.result(failed)).toBe('mended')
 
@@ -74,7 +74,7 @@ export async function doEverything(database: TestDatabase, where: ClientOptions)
   expect(await client.result(released)).toBe('stayed to the end')
   await next.stop()
 
-  const states = Object.fromEntries((await client.list()).map(({ id, state }) => [id, state]))
+  const states = Object.fromEntries((await client.list()).items.map(({ id, state }) => [id, state]))
   expect(states).toEqual({
     ...Object.fromEntries([...begun, failed, released].map(({ id }) => [id, 'done'])),
     ...Object.fromEntries([later, cancelled].map(({ id }) => [id, 'cancelled'])),

@@ -212,6 +212,6 @@ test('a text that would be SQL is data', async () => {
     input: hostile,
     metadata: { [hostile]: hostile },
   })
-  expect(await client.list({ workflow: hostile })).toEqual([])
+  expect((await client.list({ workflow: hostile })).items).toEqual([])
   expect(await client.cancel(id, { reason: hostile })).toMatchObject({ state: 'cancelled', reason: hostile })
 })

@@ -60,16 +60,16 @@ test('OPS-05: one that answers otherwise, one with other arguments, and one of n
 test('OPS-05: a call that a session has prepared goes on when its function answers with more columns', async () => {
   const client = openClient(database)
   await client.start(twelve, 12)
-  expect((await client.list()).length).toBe(1)
+  expect((await client.list()).items.length).toBe(1)
   await database.query(
     `drop function holdfast.list_runs;
-     create function holdfast.list_runs(_workflow text, _state text, _limit integer)
-     returns table (run text, more integer) language sql stable
-     as $$ select to_json(v)::text, 1 from holdfast.run_views v $$`,
+     create function holdfast.list_runs(_filter json, _before uuid, _limit integer, _looks integer)
+     returns table (runs text[], next uuid, more integer) language sql stable
+     as $$ select array(select to_json(v)::text from holdfast.run_views v), null::uuid, 1 $$`,
   )
-  expect((await client.list()).length).toBe(1)
+  expect((await client.list()).items.length).toBe(1)
   await replaceAll()
-  expect((await client.list()).length).toBe(1)
+  expect((await client.list()).items.length).toBe(1)
 })
 
 test('OPS-05: a transaction that prepared a query of its own goes on when a deploy has widened the table', async () => {

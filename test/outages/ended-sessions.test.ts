@@ -25,7 +25,7 @@ test('OPS-03: all sessions ended a hundred times while runs work ends no process
     await Promise.race([client.result(run!), ...workers.map((worker) => worker.hear('entered', run!.id))])
     const atOnce = watcher.endSessions()
     expect(await client.get(run!)).toMatchObject({ id: run!.id })
-    expect(await client.list({ limit: 1 })).toHaveLength(1)
+    expect((await client.list({ limit: 1 })).items).toHaveLength(1)
     await client.cancel(await client.start(works, undefined, { delay: '1h' }))
     await atOnce
   }

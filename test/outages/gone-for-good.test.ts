@@ -16,7 +16,7 @@ test('OPS-02: with the server gone for good and a handler that never settles, a 
     const logger = recordingLogger()
     const worker = await startWorker(cluster, { workflows: [neverEnds], logger })
     await client.start(neverEnds)
-    await expect.poll(async () => (await client.list({ state: 'running' })).length).toBe(2)
+    await expect.poll(async () => (await client.list({ state: 'running' })).items.length).toBe(2)
 
     await cluster.stop('immediate')
     const ended = forked.terminate()

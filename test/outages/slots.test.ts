@@ -54,7 +54,7 @@ test('OPS-01: a run that cannot begin gives its slot back: an input that fits no
     ...Array.from({ length: count }, () => 'attempts_exhausted'),
   ])
   // What cannot be read back hides neither its run nor the others of a list.
-  expect((await client.list({ workflow: broken.name })).map(({ input }) => input)).toEqual(
+  expect((await client.list({ workflow: broken.name })).items.map(({ input }) => input)).toEqual(
     Array.from({ length: 50 }, () => expect.any(UnserializableError) as unknown),
   )
   // Four that wait for each other need all four slots.

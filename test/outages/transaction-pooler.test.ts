@@ -48,7 +48,7 @@ test.for([1, 3])(
       ).filter(({ created }) => created)
       expect(runs).toHaveLength(40)
       expect(await Promise.all(runs.map((run, index) => clients[index % 2]!.result(run)))).toEqual(runs.map(() => 1))
-      expect(await client.list({ workflow: workflow.name })).toHaveLength(40)
+      expect((await client.list({ workflow: workflow.name })).items).toHaveLength(40)
 
       const tx = new pg.Client(pooler)
       await tx.connect()

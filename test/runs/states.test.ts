@@ -216,7 +216,7 @@ describe('RUN-02: runs that nobody runs', () => {
     try {
       await passTime(70)
       await promoteDue(own, 1)
-      expect(await client.list({ workflow: suspended.name, state: 'waiting' })).toHaveLength(1)
+      expect((await client.list({ workflow: suspended.name, state: 'waiting' })).items).toHaveLength(1)
       await expectNoneForgotten(database)
       await passTime(240)
       await sweepPass(own, 'fail_overdue', 10)

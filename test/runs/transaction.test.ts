@@ -93,7 +93,7 @@ test('RUN-08: a run is not seen before its transaction commits, however long tha
     for (let n = 2; n < 5; n += 1) expect(await client.result(await client.start(echo, n))).toBe(n)
     expect(await client.get(hidden)).toBeUndefined()
     expect(await client.get({ workflow: echo, key: 'hidden' })).toBeUndefined()
-    expect((await client.list()).map(({ id }) => id)).not.toContain(hidden.id)
+    expect((await client.list()).items.map(({ id }) => id)).not.toContain(hidden.id)
     await tx.query('commit')
     expect(await client.result(hidden)).toBe(1)
   } finally {

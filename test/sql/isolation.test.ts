@@ -14,7 +14,7 @@ const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['settle_runs', ...settleValues(newWorker(), [])],
   ['renew_leases', newWorker(), []],
   ['cancel_runs', '{}', null],
-  ['retry_runs', '{}'],
+  ['retry_runs', '{}', false],
   ['return_tickets', '{}'],
   ['promote_due', 1],
   ['end_leases', 1, 'now'],

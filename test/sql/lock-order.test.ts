@@ -44,7 +44,7 @@ const cases: Readonly<Record<string, Case>> = {
       ),
   },
   cancel_runs: { from: 'running', call: (session, ids) => session.call('cancel_runs', pgArray(ids), null) },
-  retry_runs: { from: 'failed', call: (session, ids) => session.call('retry_runs', pgArray(ids)) },
+  retry_runs: { from: 'failed', call: (session, ids) => session.call('retry_runs', pgArray(ids), false) },
   return_tickets: { from: 'waiting', call: (session, ids) => session.call('return_tickets', pgArray(ids)) },
 }
 

@@ -10,6 +10,7 @@ import { isFinal, type ClaimOptions, type PlayedRun } from '../execute/played-ru
 import { claimByHand, expire, sweepLeases } from '../support/claim-by-hand.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { openClient } from '../support/worker.ts'
+import { unleased } from '../execute/unleased.ts'
 
 /** A run in Postgres whose claims a test takes one by one, without a worker, and whose processes die where it says. */
 export class DrivenRun implements PlayedRun {
@@ -43,7 +44,7 @@ export class DrivenRun implements PlayedRun {
     const journal = dying(held.journal, death)
     onBegin?.(journal)
     const { definition } = workflow
-    const execution = new Execution({ definition, claim, journal, clock: systemClock, log: silentLogger })
+    const execution = new Execution({ definition, claim, journal, lease: unleased, clock: systemClock, log: silentLogger })
     const ending = await Promise.race([execution.run(), journal.died])
     if (ending === undefined) {
       await expire(this.#database, this.id)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, expect } from 'vitest'
-import type { LeaseProblem } from '../../src/db/calls.ts'
+import type { LeaseRenewal } from '../../src/db/calls.ts'
 import { claimRuns } from '../../src/db/claim-calls.ts'
 import { Database } from '../../src/db/database.ts'
 import { JournalStore } from '../../src/db/live-journal.ts'
@@ -73,9 +73,9 @@ export class ClaimByHand {
     return this.#settler.settle(this.claim, { recalled: 0, failures: [], tries: [], ...rest, outcome })
   }
 
-  async renew(leaseMs = 30_000): Promise<LeaseProblem['problem'] | undefined> {
+  async renew(leaseMs = 30_000): Promise<LeaseRenewal['problem'] | undefined> {
     const items = [{ id: this.claim.id, token: this.claim.token, lease_ms: leaseMs }]
-    const problems = await this.#database.call<LeaseProblem>('renew_leases', [this.workerId, JSON.stringify(items)])
+    const problems = await this.#database.call<LeaseRenewal>('renew_leases', [this.workerId, JSON.stringify(items)])
     return problems[0]?.problem
   }
 

@@ -41,7 +41,7 @@ export function addRunCommands(program: Command): void {
     .action((flags: ListFlags) =>
       withClient(flags, async (client) => {
         const { workflow, state, limit } = flags
-        printRuns(await client.list({ workflow, state, limit }), flags)
+        printRuns((await client.list({ workflow, state, limit })).items, flags)
       }),
     )
 }

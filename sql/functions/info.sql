@@ -1,0 +1,40 @@
+-- What a person wants to know at a glance, as JSON: the server's version, its time, the workers that live, and of each workflow how
+-- many runs are waiting, running, scheduled, suspended and failed, and how long the oldest due one has waited.
+create or replace function holdfast.info() returns text
+language sql stable as $$
+  select json_build_object(
+    'server', current_setting('server_version'),
+    'now', holdfast._now(),
+    'workers', (
+      select coalesce(json_agg(json_build_object('id', w.id, 'name', w.name, 'workflows', w.workflows, 'slots', w.slots,
+        'started_at', w.started_at, 'seen_at', w.seen_at,
+        'running', (select count(*) from holdfast.runs r where r.worker_id = w.id and r.token % 2 = 1))
+        order by w.started_at), '[]')
+      from holdfast.workers w where w.ended_at is null),
+    'workflows', (
+      select coalesce(json_agg(json_build_object('name', l.workflow, 'waiting', l.waiting, 'running', l.running,
+        'scheduled', l.scheduled, 'suspended', l.suspended, 'failed', l.failed, 'oldest_waiting_at', l.oldest)
+        order by l.workflow), '[]')
+      from (
+        select s.workflow, sum(s.count) filter (where s.state = 'waiting') as waiting,
+          sum(s.count) filter (where s.state = 'running') as running,
+          sum(s.count) filter (where s.state = 'scheduled') as scheduled,
+          sum(s.count) filter (where s.state = 'suspended') as suspended,
+          sum(s.count) filter (where s.state = 'failed') as failed,
+          min(s.oldest) filter (where s.state = 'waiting') as oldest
+        from (
+          select d.workflow, null as state, 0 as count, null::timestamptz as oldest from holdfast.definitions d
+          union all
+          select r.workflow, r.state, count(*), min(r.due_at) from holdfast.runs r where r.state = 'waiting' group by 1, 2
+          union all
+          select r.workflow, r.state, count(*), null from holdfast.runs r where r.token % 2 = 1 group by 1, 2
+          union all
+          select r.workflow, r.state, count(*), null from holdfast.runs r
+          where r.state in ('scheduled', 'suspended') and r.due_at is not null group by 1, 2
+          union all
+          select r.workflow, r.state, count(*), null from holdfast.runs r where r.state = 'failed' group by 1, 2
+        ) s
+        group by s.workflow
+      ) l)
+  )::text
+$$;

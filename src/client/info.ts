@@ -1,0 +1,70 @@
+/** What `client.info` answers: the state of things at a glance. Instants are the database's. */
+export interface Info {
+  /** The version of Postgres. */
+  readonly server: string
+  readonly now: Date
+  readonly workers: readonly WorkerInfo[]
+  /** Every workflow on record, by name. */
+  readonly workflows: readonly WorkflowInfo[]
+}
+
+export interface WorkerInfo {
+  readonly id: string
+  /** Its host and process. */
+  readonly name: string
+  readonly workflows: readonly string[]
+  /** How many runs it takes at once, and has just now. */
+  readonly slots: number
+  readonly running: number
+  readonly startedAt: Date
+  readonly seenAt: Date
+}
+
+/** How many of its runs are in each state; done and cancelled ones are not counted. */
+export interface WorkflowInfo {
+  readonly name: string
+  readonly waiting: number
+  readonly running: number
+  readonly scheduled: number
+  readonly suspended: number
+  readonly failed: number
+  /** Since when the longest waiting run has been due. */
+  readonly oldestWaitingAt: Date | undefined
+}
+
+interface InfoRow {
+  readonly server: string
+  readonly now: string
+  readonly workers: readonly (Omit<WorkerInfo, 'startedAt' | 'seenAt'> & { started_at: string; seen_at: string })[]
+  readonly workflows: readonly {
+    readonly name: string
+    readonly waiting: number | null
+    readonly running: number | null
+    readonly scheduled: number | null
+    readonly suspended: number | null
+    readonly failed: number | null
+    readonly oldest_waiting_at: string | null
+  }[]
+}
+
+export function toInfo(json: string): Info {
+  const { server, now, workers, workflows } = JSON.parse(json) as InfoRow
+  return {
+    server,
+    now: new Date(now),
+    workers: workers.map(({ started_at: startedAt, seen_at: seenAt, ...rest }) => ({
+      ...rest,
+      startedAt: new Date(startedAt),
+      seenAt: new Date(seenAt),
+    })),
+    workflows: workflows.map((row) => ({
+      name: row.name,
+      waiting: row.waiting ?? 0,
+      running: row.running ?? 0,
+      scheduled: row.scheduled ?? 0,
+      suspended: row.suspended ?? 0,
+      failed: row.failed ?? 0,
+      oldestWaitingAt: row.oldest_waiting_at === null ? undefined : new Date(row.oldest_waiting_at),
+    })),
+  }
+}

@@ -1,0 +1,77 @@
+import { findRun, listRuns, readInfo, type RunFilter } from '../db/run-calls.ts'
+import type { Database } from '../db/database.ts'
+import { parseListFilter, type ListFilter } from '../define/list-filter.ts'
+import type { Clock } from '../model/clock.ts'
+import { NotFoundError } from '../model/errors.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { toInfo, type Info } from './info.ts'
+import { resend } from './resend.ts'
+import { toRunView, type RunView } from './run-view.ts'
+import { readWhich, type Which } from './which.ts'
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Give it to the next call; undefined: this was the last page. */
+  readonly cursor: string | undefined
+}
+
+/** A run, and a text that is another one after each change. */
+export interface Sight {
+  readonly view: RunView
+  readonly revision: string
+}
+
+/** Looks at runs. */
+export class Reader {
+  readonly #database: Database
+  readonly #clock: Clock
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database
+    this.#clock = clock
+  }
+
+  async find(run: Which): Promise<Sight | undefined> {
+    const which = readWhich(run)
+    const found = await resend(this.#clock, () => findRun(this.#database, which))
+    return found && { view: toRunView(found.run), revision: found.revision }
+  }
+
+  /** Throws NotFoundError. */
+  async require(run: Which): Promise<Sight> {
+    const sight = await this.find(run)
+    if (sight) return sight
+    throw new NotFoundError(`There is no run ${typeof run === 'string' ? run : JSON.stringify(readWhich(run))}.`, {
+      field: 'run',
+      remedy: 'It may have been removed after its time, or be in another schema or database.',
+    })
+  }
+
+  async list(given: ListFilter | undefined): Promise<Page<RunView>> {
+    const { limit, cursor, ...rest } = parseListFilter(given)
+    const filter: RunFilter = {
+      workflows: rest.workflow,
+      states: rest.state,
+      key_prefix: rest.keyPrefix,
+      group_key: rest.group,
+      created_after: rest.createdAfter?.toISOString(),
+      created_before: rest.createdBefore?.toISOString(),
+      metadata: rest.metadata,
+    }
+    const items: RunView[] = []
+    let before = cursor === undefined ? undefined : readCursor(cursor)
+    // One call looks at so many runs and no more, however few of them fit.
+    do {
+      const from = before
+      const left = limit - items.length
+      const page = await resend(this.#clock, () => listRuns(this.#database, filter, from, left))
+      items.push(...page.runs.map(toRunView))
+      before = page.next
+    } while (items.length < limit && before !== undefined)
+    return { items, cursor: before === undefined ? undefined : writeCursor(before) }
+  }
+
+  async info(): Promise<Info> {
+    return toInfo(await resend(this.#clock, () => readInfo(this.#database)))
+  }
+}

@@ -1,0 +1,141 @@
+import { describeValue } from '../define/describe-value.ts'
+import type { StartOptions } from '../define/start-options.ts'
+import type { Clock } from '../model/clock.ts'
+import { ArgumentError, HoldfastError } from '../model/errors.ts'
+import type { Queryable } from '../model/run.ts'
+import type { Workflow } from '../model/workflow.ts'
+import { makeStart, readStarted, type Start, type Started } from './start-item.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
+import type { Starter } from './starter.ts'
+
+/** What became of one item of a batch whose items stand alone. */
+export type StartedOrError<O = unknown> = Started<O> | { readonly error: Error }
+
+export interface StartManyOptions {
+  /** `all`: all of them or, if one is refused, none. `each`: each for itself. Default: all. */
+  mode?: 'all' | 'each' | undefined
+  /** The transaction in which to start them. Default: none. */
+  tx?: Queryable | undefined
+}
+
+export type StartManyItem<I> = (undefined extends I ? { input?: I } : { input: I }) & Omit<StartOptions, 'tx'>
+
+/** Starts many runs of a workflow. An error of one of them names its place. */
+export class ManyStarter {
+  readonly #starter: Starter
+  readonly #clock: Clock
+
+  constructor(starter: Starter, clock: Clock) {
+    this.#starter = starter
+    this.#clock = clock
+  }
+
+  async start(
+    workflow: Workflow,
+    items: unknown,
+    options: StartManyOptions,
+    prepare: () => Promise<void>,
+  ): Promise<readonly (Started | StartedOrError)[]> {
+    refuseUnknown(options, 'startMany', ['mode', 'tx'])
+    const { mode = 'all', tx } = options
+    if (mode !== 'all' && mode !== 'each') {
+      throw new ArgumentError(`startMany: mode got ${describeValue(mode)}.`, {
+        field: 'mode',
+        remedy: "Give 'all' or 'each'.",
+      })
+    }
+    if (!Array.isArray(items)) {
+      throw new ArgumentError(`startMany: items got ${describeValue(items)}.`, {
+        field: 'items',
+        remedy: 'Give an array of { input, … }.',
+      })
+    }
+    return items.length === 0 ? [] : await this[mode](workflow, items, tx, prepare)
+  }
+
+  async all(
+    workflow: Workflow,
+    items: readonly unknown[],
+    tx: Queryable | undefined,
+    prepare: () => Promise<void>,
+  ): Promise<Started[]> {
+    const starts: Start[] = []
+    for (const [index, item] of items.entries()) starts.push(await this.#make(workflow, item, index))
+    const read = (rows: Parameters<typeof readStarted>[1][]): Started[] =>
+      starts.map((start, index) => named(index, () => readStarted(start, rows[index]!)))
+    if (tx) return read([...(await this.#starter.startIn(tx, starts))])
+    await prepare()
+    return await this.#starter.startTogether(starts, (rows) => read([...rows]))
+  }
+
+  async each(
+    workflow: Workflow,
+    items: readonly unknown[],
+    tx: Queryable | undefined,
+    prepare: () => Promise<void>,
+  ): Promise<StartedOrError[]> {
+    const made = await Promise.all(items.map((item, index) => caught(this.#make(workflow, item, index))))
+    const starts = made.filter((each): each is Start => !('error' in each))
+    let rows: (start: Start) => Promise<Started> | Started
+    if (tx) {
+      const answered = await this.#starter.startIn(tx, starts)
+      const found = new Map(starts.map((start, index) => [start, answered[index]!]))
+      rows = (start) => readStarted(start, found.get(start)!)
+    } else {
+      await prepare()
+      rows = (start) => this.#starter.send(start)
+    }
+    return await Promise.all(
+      made.map((each, index) => ('error' in each ? each : caught(naming(index, async () => rows(each))))),
+    )
+  }
+
+  async #make(workflow: Workflow, item: unknown, index: number): Promise<Start> {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+      throw new ArgumentError(`items[${index}] is ${describeValue(item)}.`, {
+        field: `items[${index}]`,
+        remedy: 'Give { input, … } with the options of start.',
+      })
+    }
+    const { input, ...options } = item as { input?: unknown } & StartOptions
+    if ('tx' in options) {
+      throw new ArgumentError(`items[${index}].tx: the items of a batch have no transaction of their own.`, {
+        field: `items[${index}].tx`,
+        remedy: 'Give tx to startMany.',
+      })
+    }
+    return await naming(index, () => makeStart(workflow, input, options, this.#clock))
+  }
+}
+
+async function caught<T>(work: Promise<T>): Promise<T | { readonly error: Error }> {
+  try {
+    return await work
+  } catch (error) {
+    return { error: error as Error }
+  }
+}
+
+async function naming<T>(index: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw placed(error, index)
+  }
+}
+
+function named<T>(index: number, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw placed(error, index)
+  }
+}
+
+/** The same error, which says which item it is about. */
+function placed(error: unknown, index: number): unknown {
+  if (!(error instanceof HoldfastError)) return error
+  const place = `items[${index}]`
+  const field = error.field === undefined ? place : `${place}.${error.field}`
+  return Object.assign(error, { field, message: `${place}: ${error.message}` })
+}

@@ -1,0 +1,58 @@
+import type { Database } from './database.ts'
+
+/** The typed calls of claims by hand; the functions are those that a worker in another language calls. */
+
+export interface ReservedRow {
+  readonly id: string
+  readonly token: number
+  readonly workflow: string
+  readonly key: string | null
+  readonly group_key: string | null
+  readonly attempt: number
+  readonly max_attempts: number
+  readonly metadata: string | null
+  readonly input: string | null
+  readonly input_types: string | null
+  readonly lease_until_ms: number
+}
+
+export interface Reservation {
+  readonly worker: string
+  readonly workflows: readonly string[]
+  readonly max: number
+  readonly leaseMs: number | undefined
+}
+
+export async function reserve(
+  database: Database,
+  { worker, workflows, max, leaseMs }: Reservation,
+): Promise<readonly ReservedRow[]> {
+  return await database.call<ReservedRow>('reserve_runs', [worker, workflows, max, leaseMs ?? null])
+}
+
+export interface Claimed {
+  readonly id: string
+  readonly token: number
+}
+
+export async function ack(
+  database: Database,
+  { id, token }: Claimed,
+  output: { readonly json: string; readonly types: string | null },
+): Promise<void> {
+  await database.call('ack', [id, token, output.json, output.types])
+}
+
+export async function nack(
+  database: Database,
+  { id, token }: Claimed,
+  afterMs: number | undefined,
+  isPermanent: boolean,
+  reason: string | undefined,
+): Promise<void> {
+  await database.call('nack', [id, token, interval(afterMs), isPermanent, reason ?? null])
+}
+
+function interval(ms: number | undefined): string | null {
+  return ms === undefined ? null : `${ms} ms`
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import { defineWorkflow } from '../../src/index.ts'
+import { loseLease } from '../support/claim-by-hand.ts'
+import { useDatabase } from '../support/database.ts'
+import { openClient, signal, startWorker } from '../support/worker.ts'
+
+const database = useDatabase()
+
+async function leaseOf(run: string): Promise<number> {
+  const { rows } = await database.query<{ ms: number }>(
+    `select (extract(epoch from lease_until) * 1000)::float8 as ms from holdfast.runs where id = $1`,
+    [run],
+  )
+  return rows[0]?.ms ?? Number.NaN
+}
+
+test("LEASE-03: run.leaseExpiresAt is the database's own end of the lease, and moves on with renewals", async () => {
+  const workflow = defineWorkflow({
+    name: 'renewed',
+    lease: '400ms',
+    handler: async (_, run) => {
+      const first = run.leaseExpiresAt.getTime()
+      const known = await leaseOf(run.id)
+      await expect.poll(() => run.leaseExpiresAt.getTime()).toBeGreaterThan(first)
+      // One of the two was read first.
+      const ends = [run.leaseExpiresAt.getTime(), await leaseOf(run.id), run.leaseExpiresAt.getTime()]
+      return { first, known, isOne: Math.abs(ends[1]! - ends[0]!) < 1 || Math.abs(ends[1]! - ends[2]!) < 1 }
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const { first, known, isOne } = await client.result(await client.start(workflow))
+  expect(Math.abs(first - known)).toBeLessThan(1)
+  expect(isOne).toBe(true)
+})
+
+test('LEASE-03: run.extend counts from now, answers the new end, is cut to maxLease, and makes no lease shorter', async () => {
+  const workflow = defineWorkflow({
+    name: 'extended',
+    lease: '2s',
+    maxLease: '1m',
+    handler: async (_, run) => {
+      const from = await run.now()
+      const [ten, hour, short] = [await run.extend('10s'), await run.extend('1h'), await run.extend('1ms')]
+      return [ten, hour, short, run.leaseExpiresAt, new Date(await leaseOf(run.id))].map((at) => at.getTime() - from.getTime())
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const [ten = 0, hour = 0, short, known, stored = 0] = await client.result(await client.start(workflow))
+  expect(ten).toBeGreaterThanOrEqual(10_000 - 5)
+  expect(ten).toBeLessThan(20_000)
+  expect(hour).toBeGreaterThanOrEqual(60_000 - 5)
+  expect(hour).toBeLessThan(70_000)
+  expect([short, known]).toEqual([hour, hour])
+  expect(Math.abs(stored - hour)).toBeLessThan(1)
+})
+
+test('LEASE-03: a handler that extended its lease may block the event loop for that long', async () => {
+  const block = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  const workflow = defineWorkflow({
+    name: 'blocks',
+    lease: '500ms',
+    handler: async (_, run) => {
+      await run.extend('5s')
+      block(1_500)
+      return await run.step('after', () => run.attempt)
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  expect(await client.result(await client.start(workflow))).toBe(1)
+})
+
+test('LEASE-03: a lease that is lost cannot be extended, and the claim stops', async () => {
+  const [entered, go, refused] = [signal(), signal(), signal<unknown>()]
+  const workflow = defineWorkflow({
+    name: 'lost before',
+    handler: async (_, run) => {
+      if (run.attempt > 1) return 'again'
+      entered.give()
+      await go.promise
+      refused.give(await run.extend('1m').catch((error: unknown) => error))
+      expect(run.abortSignal.aborted).toBe(true)
+      return 'too late'
+    },
+  })
+  await startWorker(database, { workflows: [workflow] })
+  const client = openClient(database)
+  const run = await client.start(workflow)
+  await entered.promise
+  await loseLease(database, run.id)
+  go.give()
+  expect(await refused.promise).toMatchObject({ code: 'LEASE_LOST' })
+  expect(await client.result(run)).toBe('again')
+})
