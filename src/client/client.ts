@@ -1,12 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
 import { isWorkflow } from '../define/define-workflow.ts'
-import {
-  parseNackOptions,
-  parseReserveOptions,
-  type NackOptions,
-  type ReserveOptions,
-} from '../define/hand-options.ts'
+import { parseNackOptions, parseReserveOptions, type NackOptions, type ReserveOptions } from '../define/hand-options.ts'
 import type { ListFilter } from '../define/list-filter.ts'
 import type { StartArgs, StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
@@ -110,10 +105,7 @@ export class Client {
    * @throws InvalidInputError, UnserializableError, PayloadTooLargeError, ArgumentError: nothing was written.
    * @throws KeyReusedError if the key names a run with another input; QueueFullError past the workflow's `maxWaiting`.
    */
-  async start<I, O>(
-    workflow: Startable<I, O>,
-    ...[input, options]: StartArgs<I, StartOptions>
-  ): Promise<Started<O>> {
+  async start<I, O>(workflow: Startable<I, O>, ...[input, options]: StartArgs<I, StartOptions>): Promise<Started<O>> {
     this.#requireStartable(workflow, 'start')
     const started = await this.#starter.start(workflow, input, options, () => this.#record(workflow))
     return started as Started<O>

@@ -132,7 +132,11 @@ export class RunWatch {
 
   async #look(watched: readonly Watched[], watcher: string | null): Promise<void> {
     if (watched.length === 0) return
-    for (const look of await lookAtRuns(this.#database, watcher, watched.map(({ id }) => id))) {
+    for (const look of await lookAtRuns(
+      this.#database,
+      watcher,
+      watched.map(({ id }) => id),
+    )) {
       for (const waiter of this.#watched.get(look.id)?.waiters ?? []) {
         if (look.isOver || look.revision !== waiter.since) waiter.resolve(look)
       }

@@ -52,7 +52,11 @@ export class Starter {
   async startIn(tx: Queryable, starts: readonly Start[]): Promise<readonly StartRow[]> {
     const rows = new Map<Start, StartRow>()
     for (const part of partsOf(starts)) {
-      const answered = await startRuns(this.#database, part.map(({ item }) => item), tx).catch((error: unknown) => {
+      const answered = await startRuns(
+        this.#database,
+        part.map(({ item }) => item),
+        tx,
+      ).catch((error: unknown) => {
         throw explain(error)
       })
       if (answered.length < part.length) {
@@ -68,7 +72,9 @@ export class Starter {
 
   /** All or none of them: `accept` throws for a row that it does not want. Sent again when the connection is lost. */
   async startTogether<T>(starts: readonly Start[], accept: (rows: readonly StartRow[]) => T): Promise<T> {
-    return await resend(this.#clock, () => this.#database.transaction(async (tx) => accept(await this.startIn(tx, starts))))
+    return await resend(this.#clock, () =>
+      this.#database.transaction(async (tx) => accept(await this.startIn(tx, starts))),
+    )
   }
 
   async #flush(items: readonly StartItem[]): Promise<readonly StartRow[]> {

@@ -48,12 +48,7 @@ export class Waiter {
     }
   }
 
-  async #endWithin(
-    limitMs: number,
-    id: string,
-    revision: string,
-    abortSignal: AbortSignal | undefined,
-  ): Promise<void> {
+  async #endWithin(limitMs: number, id: string, revision: string, abortSignal: AbortSignal | undefined): Promise<void> {
     const limit = new AbortController()
     const timer = this.#clock.after(limitMs, () => {
       limit.abort(new ResultTimeoutError(`Run ${id} has not ended after ${formatDuration(limitMs)}. It goes on.`))

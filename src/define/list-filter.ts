@@ -79,7 +79,12 @@ export const listFilter: OptionTable<ListFilter, ReadListFilter> = {
     check: some<State>((value) => value, isState, `one of ${states.join(', ')}, or several`),
     doc: 'In that state, or one of several.',
   },
-  keyPrefix: { type: 'string', defaultNote: 'any, or none', check: text('a beginning of keys'), doc: 'Whose key begins so.' },
+  keyPrefix: {
+    type: 'string',
+    defaultNote: 'any, or none',
+    check: text('a beginning of keys'),
+    doc: 'Whose key begins so.',
+  },
   group: { type: 'string', defaultNote: 'any, or none', check: text('a group'), doc: 'Of that group.' },
   createdAfter: { type: 'Date', check: date(), doc: 'Made at that time or later.' },
   createdBefore: { type: 'Date', check: date(), doc: 'Made before that time.' },

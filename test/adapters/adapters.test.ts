@@ -6,7 +6,11 @@ import { openClient, startWorker } from '../support/worker.ts'
 import { libraries, type Inside, type Library } from './libraries.ts'
 
 const database = useDatabase()
-const noted = defineWorkflow({ name: 'noted', input: z.object({ n: z.bigint(), 'ö$1?': z.string() }), handler: ({ n }) => n })
+const noted = defineWorkflow({
+  name: 'noted',
+  input: z.object({ n: z.bigint(), 'ö$1?': z.string() }),
+  handler: ({ n }) => n,
+})
 const input = { n: 7n, 'ö$1?': `it's "so" $1 \\ ? :b` }
 
 beforeAll(() => database.query('create table public.notes (text text primary key)'))

@@ -67,7 +67,8 @@ export const libraries: Readonly<Record<string, (connectionString: string) => Li
   Knex: (connectionString) => {
     const knex = knexOf({ client: 'pg', connection: connectionString })
     return {
-      transaction: (work) => knex.transaction((trx) => work({ tx: fromKnex(trx), run: async (text) => await trx.raw(text) })),
+      transaction: (work) =>
+        knex.transaction((trx) => work({ tx: fromKnex(trx), run: async (text) => await trx.raw(text) })),
       end: () => knex.destroy(),
     }
   },
@@ -126,7 +127,12 @@ function prismaClient(): Promise<PrismaClass> {
     const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
     execFileSync(process.execPath, [cli, 'generate', '--schema', join(folder, 'schema.prisma')], {
       stdio: 'pipe',
-      env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1', CHECKPOINT_DISABLE: '1' },
+      env: {
+        ...process.env,
+        PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+        PRISMA_HIDE_UPDATE_MESSAGE: '1',
+        CHECKPOINT_DISABLE: '1',
+      },
     })
     const { PrismaClient } = (await import(join(folder, 'generated', 'client.ts'))) as { PrismaClient: PrismaClass }
     return PrismaClient

@@ -7,11 +7,17 @@ import { useDatabase } from '../support/database.ts'
 import { openClient } from '../support/worker.ts'
 
 const database = useDatabase()
-const first = defineWorkflow({ name: 'first', input: z.number(), handler: (n) => n, maxLease: '1m', retry: { initial: '1s', jitter: 0 } })
+const first = defineWorkflow({
+  name: 'first',
+  input: z.number(),
+  handler: (n) => n,
+  maxLease: '1m',
+  retry: { initial: '1s', jitter: 0 },
+})
 const second = defineWorkflow({ name: 'second', input: z.number(), handler: (n) => n, maxAttempts: 1 })
 
 async function expire(id: string): Promise<void> {
-  await database.query('update holdfast.runs set lease_until = now() - interval \'1 s\' where id = $1', [id])
+  await database.query("update holdfast.runs set lease_until = now() - interval '1 s' where id = $1", [id])
   await vi.waitFor(async () => expect(await sweepLeases(database)).toBe(1))
 }
 
@@ -115,7 +121,10 @@ test('LEASE-13: what is said of a lost lease is refused for one of two reasons, 
 
 test('LEASE-13: two who reserve at once never get the same run', async () => {
   const client = openClient(database)
-  await client.startMany(first, Array.from({ length: 60 }, (_, n) => ({ input: n })))
+  await client.startMany(
+    first,
+    Array.from({ length: 60 }, (_, n) => ({ input: n })),
+  )
   const clients = Array.from({ length: 6 }, () => openClient(database))
   const got = await Promise.all(clients.map((each) => each.reserve({ workflows: ['first'], max: 20 })))
   const ids = got.flat().map(({ id }) => id)

@@ -42,7 +42,9 @@ test('LEASE-03: run.extend counts from now, answers the new end, is cut to maxLe
     handler: async (_, run) => {
       const from = await run.now()
       const [ten, hour, short] = [await run.extend('10s'), await run.extend('1h'), await run.extend('1ms')]
-      return [ten, hour, short, run.leaseExpiresAt, new Date(await leaseOf(run.id))].map((at) => at.getTime() - from.getTime())
+      return [ten, hour, short, run.leaseExpiresAt, new Date(await leaseOf(run.id))].map(
+        (at) => at.getTime() - from.getTime(),
+      )
     },
   })
   await startWorker(database, { workflows: [workflow] })

@@ -12,7 +12,10 @@ test('RUN-13: cancel ends a waiting, scheduled or suspended run at once, and no 
   const client = openClient(database)
   const [waiting, scheduled] = [await client.start(later), await client.start(later, undefined, { delay: '1h' })]
   for (const run of [waiting, scheduled]) {
-    expect(await client.cancel(run, { reason: 'not wanted' })).toMatchObject({ state: 'cancelled', reason: 'not wanted' })
+    expect(await client.cancel(run, { reason: 'not wanted' })).toMatchObject({
+      state: 'cancelled',
+      reason: 'not wanted',
+    })
     await expect(client.result(run)).rejects.toMatchObject({ code: 'RUN_CANCELLED' })
   }
   await startWorker(database, { workflows: [later] })
@@ -20,28 +23,31 @@ test('RUN-13: cancel ends a waiting, scheduled or suspended run at once, and no 
   expect(await client.get(waiting)).toMatchObject({ state: 'cancelled', attempt: 0 })
 })
 
-test.skipIf(isDeaf)('RUN-13: a running handler hears of it within a second, and what it answers settles nothing', async () => {
-  const [entered, aborted, go] = [signal(), signal<unknown>(), signal()]
-  const running = defineWorkflow({
-    name: 'running',
-    handler: async (_, run) => {
-      run.abortSignal.addEventListener('abort', () => aborted.give(run.abortSignal.reason))
-      entered.give()
-      await go.promise
-      return 'too late'
-    },
-  })
-  const worker = await startWorker(database, { workflows: [running], concurrency: 1 })
-  const client = openClient(database)
-  const run = await client.start(running)
-  await entered.promise
-  await client.cancel(run)
-  // Its lease of 30 s is renewed after 15 s: sooner than that it can only have been told.
-  expect(await aborted.promise).toMatchObject({ code: 'RUN_CANCELLED' })
-  go.give()
-  await worker.stop()
-  expect(await client.get(run)).toMatchObject({ state: 'cancelled', output: undefined })
-})
+test.skipIf(isDeaf)(
+  'RUN-13: a running handler hears of it within a second, and what it answers settles nothing',
+  async () => {
+    const [entered, aborted, go] = [signal(), signal<unknown>(), signal()]
+    const running = defineWorkflow({
+      name: 'running',
+      handler: async (_, run) => {
+        run.abortSignal.addEventListener('abort', () => aborted.give(run.abortSignal.reason))
+        entered.give()
+        await go.promise
+        return 'too late'
+      },
+    })
+    const worker = await startWorker(database, { workflows: [running], concurrency: 1 })
+    const client = openClient(database)
+    const run = await client.start(running)
+    await entered.promise
+    await client.cancel(run)
+    // Its lease of 30 s is renewed after 15 s: sooner than that it can only have been told.
+    expect(await aborted.promise).toMatchObject({ code: 'RUN_CANCELLED' })
+    go.give()
+    await worker.stop()
+    expect(await client.get(run)).toMatchObject({ state: 'cancelled', output: undefined })
+  },
+)
 
 test('P6: a cancel in a transaction is none if it rolls back, and is carried out once it commits', async () => {
   const client = openClient(database)

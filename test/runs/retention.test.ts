@@ -19,7 +19,9 @@ const kept = defineWorkflow({
 
 /** As if so much time had gone by since the end of all runs. */
 async function age(interval: string): Promise<void> {
-  await database.query('update holdfast.runs set ended_at = ended_at - $1::interval where ended_at is not null', [interval])
+  await database.query('update holdfast.runs set ended_at = ended_at - $1::interval where ended_at is not null', [
+    interval,
+  ])
 }
 
 async function prune(): Promise<number> {
@@ -29,7 +31,9 @@ async function prune(): Promise<number> {
 
 async function rowsOf(run: { id: string }): Promise<number> {
   const tables = ['runs', 'steps', 'tries', 'claims', 'signals', 'progress', 'keys']
-  const counts = tables.map((table) => `(select count(*) from holdfast.${table} where ${table === 'runs' ? 'id' : 'run_id'} = $1)`)
+  const counts = tables.map(
+    (table) => `(select count(*) from holdfast.${table} where ${table === 'runs' ? 'id' : 'run_id'} = $1)`,
+  )
   const { rows } = await database.query<{ count: number }>(`select (${counts.join(' + ')})::int as count`, [run.id])
   return rows[0]?.count ?? 0
 }
@@ -95,7 +99,10 @@ test('RUN-14: a run may be deleted ten minutes after its end, not sooner, and no
   await worker.stop()
   const waiting = await client.start(short)
   await expect(client.delete(waiting)).rejects.toMatchObject({ code: 'INVALID_STATE', field: 'run' })
-  await expect(client.delete(run)).rejects.toMatchObject({ code: 'INVALID_STATE', message: expect.stringContaining('10m') as string })
+  await expect(client.delete(run)).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+    message: expect.stringContaining('10m') as string,
+  })
   await age('11 minutes')
   expect(await client.delete(run)).toBe(true)
   expect(await client.delete(run)).toBe(false)
@@ -125,7 +132,10 @@ test('RUN-14: a run whose time is over is not brought back, since its memos may 
   const run = await client.start(short, undefined, { delay: '1h' })
   await client.cancel(run)
   await age('11 minutes')
-  await expect(client.retry(run)).rejects.toMatchObject({ code: 'INVALID_STATE', message: expect.stringContaining('kept') as string })
+  await expect(client.retry(run)).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+    message: expect.stringContaining('kept') as string,
+  })
 })
 
 test('RUN-15: done runs go a day after their end, in bounded batches, and live ones stay', async () => {

@@ -43,12 +43,14 @@ test('RUN-16: one bad item and nothing is started; the error names the item', as
     message: expect.stringContaining('items[2]') as string,
   })
   await client.start(plain, 7, { key: 'taken' })
-  await expect(
-    client.startMany(plain, [{ input: 1 }, { input: 8, key: 'taken' }]),
-  ).rejects.toMatchObject({ code: 'KEY_REUSED', field: 'items[1].key' })
-  await expect(
-    client.startMany(plain, [{ input: 1 }, { input: 1, tx: {} } as never]),
-  ).rejects.toMatchObject({ code: 'ARGUMENT', field: 'items[1].tx' })
+  await expect(client.startMany(plain, [{ input: 1 }, { input: 8, key: 'taken' }])).rejects.toMatchObject({
+    code: 'KEY_REUSED',
+    field: 'items[1].key',
+  })
+  await expect(client.startMany(plain, [{ input: 1 }, { input: 1, tx: {} } as never])).rejects.toMatchObject({
+    code: 'ARGUMENT',
+    field: 'items[1].tx',
+  })
   await expect(client.startMany(plain, [undefined as never])).rejects.toMatchObject({ field: 'items[0]' })
   await expect(client.startMany(plain, 7 as never)).rejects.toMatchObject({ field: 'items' })
   await expect(client.startMany(plain, [], { mode: 'some' as never })).rejects.toMatchObject({ field: 'mode' })
@@ -71,21 +73,24 @@ test('RUN-16: each for itself: what is refused says so in its place, and the oth
   ])
 })
 
-test.each(['all', 'each'] as const)('RUN-16: %s of a batch is there if the transaction commits, and only then', async (mode) => {
-  const client = openClient(database)
-  const before = await count(plain.name)
-  const tx = new HandClient({ connectionString: database.connectionString })
-  await tx.connect()
-  for (const end of ['rollback', 'commit']) {
-    await tx.query('begin')
-    const items = [{ input: 1 }, { input: 2 }]
-    await (mode === 'all' ? client.startMany(plain, items, { tx }) : client.startMany(plain, items, { mode, tx }))
-    expect(await count(plain.name)).toBe(before)
-    await tx.query(end)
-  }
-  await tx.end()
-  expect(await count(plain.name)).toBe(before + 2)
-})
+test.each(['all', 'each'] as const)(
+  'RUN-16: %s of a batch is there if the transaction commits, and only then',
+  async (mode) => {
+    const client = openClient(database)
+    const before = await count(plain.name)
+    const tx = new HandClient({ connectionString: database.connectionString })
+    await tx.connect()
+    for (const end of ['rollback', 'commit']) {
+      await tx.query('begin')
+      const items = [{ input: 1 }, { input: 2 }]
+      await (mode === 'all' ? client.startMany(plain, items, { tx }) : client.startMany(plain, items, { mode, tx }))
+      expect(await count(plain.name)).toBe(before)
+      await tx.query(end)
+    }
+    await tx.end()
+    expect(await count(plain.name)).toBe(before + 2)
+  },
+)
 
 test('P3: a batch of ten with three distinct keys answers ten', async () => {
   const client = openClient(database)
@@ -102,18 +107,28 @@ test('P3: a batch of ten with three distinct keys answers ten', async () => {
 test('RUN-18: past maxWaiting a start is refused and leaves nothing, duplicates pass, and there is room again after', async () => {
   const client = openClient(database)
   const [held] = await client.startMany(capped, [{ input: 1, key: 'held' }, { input: 2 }, { input: 3 }])
-  await expect(client.start(capped, 4, { key: 'late' })).rejects.toMatchObject({ code: 'QUEUE_FULL', field: 'maxWaiting' })
+  await expect(client.start(capped, 4, { key: 'late' })).rejects.toMatchObject({
+    code: 'QUEUE_FULL',
+    field: 'maxWaiting',
+  })
   expect(await client.start(capped, 1, { key: 'held' })).toMatchObject({ id: held?.id, created: false })
   expect(await client.get({ workflow: capped, key: 'late' })).toBeUndefined()
   expect((await database.query(`select from holdfast.keys where key = 'late'`)).rowCount).toBe(0)
-  await expect(client.startMany(capped, [{ input: 5 }])).rejects.toMatchObject({ code: 'QUEUE_FULL', field: 'items[0].maxWaiting' })
+  await expect(client.startMany(capped, [{ input: 5 }])).rejects.toMatchObject({
+    code: 'QUEUE_FULL',
+    field: 'items[0].maxWaiting',
+  })
   await expect(database.query(`select * from holdfast.start('capped', '6')`)).rejects.toMatchObject({ code: 'WF003' })
   expect(await count(capped.name)).toBe(3)
   const worker = await startWorker(database, { workflows: [capped] })
   await client.result(held!)
   await expect.poll(async () => (await client.list({ workflow: capped, state: 'waiting' })).items.length).toBe(0)
   await worker.stop()
-  const five = await client.startMany(capped, Array.from({ length: 5 }, (_, n) => ({ input: n })), { mode: 'each' })
+  const five = await client.startMany(
+    capped,
+    Array.from({ length: 5 }, (_, n) => ({ input: n })),
+    { mode: 'each' },
+  )
   expect(five.filter((each) => 'error' in each)).toHaveLength(2)
 })
 
@@ -125,5 +140,7 @@ test('RUN-18: a batch of starts beside others in one commit refuses no more than
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(made)
   expect(made).toBeGreaterThanOrEqual(10)
   const session = await connect(database)
-  expect(await session.query(`select count(*)::int as waiting from holdfast.runs where workflow = 'roomy'`)).toEqual([{ waiting: made }])
+  expect(await session.query(`select count(*)::int as waiting from holdfast.runs where workflow = 'roomy'`)).toEqual([
+    { waiting: made },
+  ])
 })

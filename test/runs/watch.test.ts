@@ -101,7 +101,9 @@ test('RUN-12: a watch ends with its signal, its loop, or its client', async () =
   const client = openClient(database)
   const run = await client.start(workflow)
   const controller = new AbortController()
-  const aborted = seen(client.watch(run, { abortSignal: controller.signal }), () => controller.abort(new Error('enough')))
+  const aborted = seen(client.watch(run, { abortSignal: controller.signal }), () =>
+    controller.abort(new Error('enough')),
+  )
   await expect(aborted).rejects.toThrow('enough')
   for await (const view of client.watch(run)) {
     expect(view.state).toBe('waiting')

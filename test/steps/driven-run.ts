@@ -44,7 +44,14 @@ export class DrivenRun implements PlayedRun {
     const journal = dying(held.journal, death)
     onBegin?.(journal)
     const { definition } = workflow
-    const execution = new Execution({ definition, claim, journal, lease: unleased, clock: systemClock, log: silentLogger })
+    const execution = new Execution({
+      definition,
+      claim,
+      journal,
+      lease: unleased,
+      clock: systemClock,
+      log: silentLogger,
+    })
     const ending = await Promise.race([execution.run(), journal.died])
     if (ending === undefined) {
       await expire(this.#database, this.id)
