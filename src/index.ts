@@ -96,15 +96,21 @@ function preparation(database: Database, mode: MigrateMode): () => Promise<void>
 }
 
 export { Client } from './client/client.ts'
-export type { CancelOptions, ResultOptions, RetryOptions, WatchOptions } from './client/client.ts'
 export type { Reserved } from './client/by-hand.ts'
 export type { Info, WorkerInfo, WorkflowInfo } from './client/info.ts'
 export type { Page } from './client/reader.ts'
-export type { StartedOrError, StartManyItem, StartManyOptions } from './client/start-many.ts'
+export type { StartedOrError, StartManyItem } from './client/start-many.ts'
 export type { Which } from './client/which.ts'
 export type { RunView } from './client/run-view.ts'
 export type { RunRef, Started } from './client/start-item.ts'
 export type { MigrateResult } from './db/migrate.ts'
+export type {
+  CancelOptions,
+  ResultOptions,
+  RetryOptions,
+  StartManyOptions,
+  WatchOptions,
+} from './define/call-options.ts'
 export type { MigrateMode } from './define/client-options.ts'
 export type { NackOptions, ReserveOptions } from './define/hand-options.ts'
 export type { ListFilter } from './define/list-filter.ts'

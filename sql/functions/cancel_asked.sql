@@ -6,14 +6,20 @@ declare
   _count integer := 0;
 begin
   perform holdfast._require_read_committed();
+  -- A run that somebody has locked is left for the next time, so that it does not hold up the others.
   for _asked in
-    with next as materialized (
-      select c.run_id, c.id from holdfast.cancels c order by c.id limit _limit for update skip locked
+    with free as materialized (
+      select r.id from holdfast.runs r
+      where r.id in (select c.run_id from holdfast.cancels c order by c.id limit _limit)
+      order by r.depth, r.id
+      for update of r skip locked
     ), taken as (
-      delete from holdfast.cancels c using next n where c.run_id = n.run_id and c.id = n.id
+      delete from holdfast.cancels c
+      where c.run_id in (select f.id from free f)
+        or not exists (select from holdfast.runs r where r.id = c.run_id)
       returning c.run_id, c.reason
     )
-    select array_agg(run_id) as ids, count(*) as count, reason from taken group by reason
+    select array_agg(t.run_id) as ids, count(*) as count, t.reason from taken t group by t.reason
   loop
     perform holdfast.cancel_runs(_asked.ids, _asked.reason);
     _count := _count + _asked.count;

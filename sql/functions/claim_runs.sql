@@ -1,7 +1,9 @@
--- Takes the runs named by tickets under a lease each, one array a column. Answers the runs taken, with the memos they recall; a ticket whose run is gone, taken or not due answers nothing.
+-- Takes the runs named by tickets under a lease each, one array a column. Answers the runs taken, with the memos they
+-- recall and when each lease is over, in milliseconds since 1970; a ticket whose run is gone, taken or not due answers
+-- nothing.
 --
 -- A claim whose reply was lost is asked for again (_is_repeated) with the runs the worker does not hold: those it has
--- all the same, it has from the lost reply, and they are answered as that one would have done.
+-- all the same, it has from the lost reply, and they are answered as that one would have done, under a lease from now.
 --
 -- A run is locked by id alone, whatever its state, and its state and signals are read in a later statement: with the
 -- state in the locking statement, a signal that arrives while the run suspends is lost.
@@ -34,11 +36,16 @@ begin
       and (r.deadline_at is null or r.deadline_at > _at)
       and not exists (select from holdfast.cancels c where c.run_id = r.id)
     returning r.*
+  ), adopted as (
+    update holdfast.runs r
+    set lease_until = greatest(r.lease_until, _at + i.lease_ms * interval '1 ms')
+    from unnest(_ids, _leases_ms) i (id, lease_ms)
+    where _is_repeated and r.id = any(_ids) and r.id = i.id and r.state = 'running' and r.worker_id = _worker
+    returning r.*
   ), taken as (
     select * from claimed
     union all
-    select r.* from holdfast.runs r
-    where _is_repeated and r.id = any(_ids) and r.state = 'running' and r.worker_id = _worker
+    select * from adopted
   )
   select r.id, r.token, r.workflow, r.key, r.group_key, r.attempt, r.max_attempts,
     (extract(epoch from r.deadline_at - _at) * 1000)::double precision, r.metadata::text, r.input::text, r.input_types,

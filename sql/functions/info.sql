@@ -1,10 +1,10 @@
--- What a person wants to know at a glance, as JSON: the server's version, its time, the workers that live, and of each workflow how
--- many runs are waiting, running, scheduled, suspended and failed, and how long the oldest due one has waited.
+-- What a person wants to know at a glance, as JSON: the server's version, its time, the workers that live, and of each
+-- workflow how many runs are waiting, running, scheduled, suspended and failed, and since when the oldest due one waits.
 create or replace function holdfast.info() returns text
 language sql stable as $$
   select json_build_object(
     'server', current_setting('server_version'),
-    'now', holdfast._now(),
+    'at', holdfast._now(),
     'workers', (
       select coalesce(json_agg(json_build_object('id', w.id, 'name', w.name, 'workflows', w.workflows, 'slots', w.slots,
         'started_at', w.started_at, 'seen_at', w.seen_at,

@@ -1,9 +1,10 @@
 -- Runs by descending id, which is newest first for ids made by a client: those below `_before` that fit all that is
--- given, at most `_limit`. It looks at no more than `_looks` runs; `next` is where to go on, null at the end.
+-- given, at most `_limit`. It looks at no more than `_looks` runs; `next` is where to go on, null at the end, and beside
+-- no run when none fits.
 -- `_filter`: workflows, states (arrays), key_prefix, group_key, created_after, created_before, metadata (an object whose
 -- entries the run has too).
 create or replace function holdfast.list_runs(_filter json, _before uuid, _limit integer, _looks integer)
-returns table (runs text[], next uuid)
+returns table (run text, next uuid)
 language plpgsql stable set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
@@ -14,9 +15,8 @@ declare
   _after timestamptz := _filter ->> 'created_after';
   _until timestamptz := _filter ->> 'created_before';
   _metadata jsonb := _filter -> 'metadata';
-  _count bigint;
-  _last uuid;
 begin
+  return query
   with looked as materialized (
     select r.id, r.state, r.workflow, r.key, r.group_key, r.created_at, r.metadata from holdfast.runs r
     where r.id < _before and (_states <> '{failed}' or r.state = 'failed')
@@ -33,13 +33,14 @@ begin
       and (_metadata is null or l.metadata::jsonb @> _metadata)
     order by l.id desc
     limit _limit
-  )
-  select array(select to_json(v)::text from fitting f join holdfast.run_views v on v.id = f.id order by v.id desc),
-    case
+  ), rest as (
+    select case
       when (select count(*) from fitting) = _limit then (select f.id from fitting f order by f.id limit 1)
       when (select count(*) from looked) = _looks then (select l.id from looked l order by l.id limit 1)
-    end
-  into runs, next;
-  return next;
+    end as next
+  )
+  select to_json(v)::text, rest.next
+  from rest left join (fitting f join holdfast.run_views v on v.id = f.id) on true
+  order by f.id desc;
 end
 $$;

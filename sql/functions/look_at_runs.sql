@@ -2,7 +2,8 @@
 -- has ended or is not there. A `_watcher` is told of their further changes for a minute; asking again lengthens that.
 create or replace function holdfast.look_at_runs(_watcher uuid, _ids uuid[])
 returns table (id uuid, revision text, is_over boolean)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();

@@ -1,6 +1,7 @@
--- The heartbeat of a worker and of the claims it holds. Items: id, token, lease_ms. Answers each one's new
--- end in milliseconds since 1970 or, if it was not renewed, `skipped` (its row is locked just now; ask again soon) or why the claim is lost; and `stray` for each further claim
--- that is this worker's by its row: one whose reply may be on its way, or was lost.
+-- The heartbeat of a worker and of the claims it holds. Items: id, token, lease_ms. Answers each one's new end in
+-- milliseconds since 1970 or, if it was not renewed, `skipped` (its row is locked just now; ask again soon) or why the
+-- claim is lost; and `stray` for each further claim that is this worker's by its row: one whose reply may be on its way,
+-- or was lost.
 --
 -- Locked rows are skipped: otherwise one row held by somebody's transaction stops the renewal of all. A worker that was
 -- taken for dead and still renews is not: its process was frozen, or cut off.

@@ -2,7 +2,8 @@
 -- It locks no run's row, so a caller's transaction holds up nobody: a claim that meets a suspended run whose wait is
 -- satisfied takes it.
 create or replace function holdfast.send_signals(_items json) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();

@@ -8,7 +8,8 @@
 create or replace function holdfast.start_runs(_items json)
 returns table (n integer, id uuid, is_created boolean, state text, is_same_workflow boolean, is_same_input boolean,
   is_full boolean)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
@@ -59,12 +60,16 @@ begin
       where i.max_waiting is not null and (select r.id from holdfast.runs r where r.id = i.id limit 1) is null
         and (i.key is null or i.id = (
           select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1))
+    ), room as (
+      select w.workflow, w.max_waiting, (
+        select count(*) from (
+          select from holdfast.runs r where r.workflow = w.workflow and r.state = 'waiting' limit w.max_waiting
+        ) waiting) as waiting
+      from (select distinct f.workflow, f.max_waiting from fresh f) w
     )
-    select coalesce(array_agg(f.id), '{}') into _full from fresh f
-    where f.place + (
-      select count(*) from (
-        select from holdfast.runs r where r.workflow = f.workflow and r.state = 'waiting' limit f.max_waiting
-      ) waiting) > f.max_waiting;
+    select coalesce(array_agg(f.id), '{}') into _full
+    from fresh f join room using (workflow, max_waiting)
+    where f.place + room.waiting > max_waiting;
     delete from holdfast.keys k using json_to_recordset(_items) i (id uuid, workflow text, key text)
     where i.id = any(_full) and k.workflow = i.workflow and k.key = i.key and k.run_id = i.id;
   end if;
@@ -73,7 +78,8 @@ begin
     select i.*, row_number() over (order by i.id desc) as back
     from json_to_recordset(_items) i (id uuid, workflow text, key text, group_key text, priority smallint,
       max_attempts smallint, at timestamptz, delay_ms double precision, deadline_ms double precision,
-      dedupe_ms double precision, keep_ms double precision, keep_done_ms double precision, metadata json, input text, input_types text)
+      dedupe_ms double precision, keep_ms double precision, keep_done_ms double precision, metadata json,
+      input text, input_types text)
   ), due as (
     -- Runs started together are due a microsecond apart, by id, so that their order is exact in the queue too.
     select *, coalesce(at, _at + delay_ms * interval '1 ms', _at - back * interval '1 us') as due_at from items
@@ -82,7 +88,8 @@ begin
       keep_seconds, keep_done_seconds, key, group_key, metadata, input, input_types)
     select i.id, i.workflow, case when i.due_at <= _at then 'waiting' else 'scheduled' end, i.priority,
       i.max_attempts, _at, i.due_at, i.due_at + i.deadline_ms * interval '1 ms',
-      holdfast._kept_seconds(i.keep_ms, i.dedupe_ms), holdfast._kept_seconds(i.keep_done_ms, i.dedupe_ms), i.key, i.group_key, i.metadata, i.input::json, i.input_types
+      holdfast._kept_seconds(i.keep_ms, i.dedupe_ms), holdfast._kept_seconds(i.keep_done_ms, i.dedupe_ms),
+      i.key, i.group_key, i.metadata, i.input::json, i.input_types
     from due i
     where i.id <> all(_full) and (i.key is null or i.id = (
       select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1))

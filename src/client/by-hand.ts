@@ -2,11 +2,13 @@ import { extendLease } from '../db/claim-calls.ts'
 import { ack, nack, reserve, type Claimed, type ReservedRow } from '../db/hand-calls.ts'
 import type { Database } from '../db/database.ts'
 import { describeValue } from '../define/describe-value.ts'
-import type { ReadNackOptions, ReadReserveOptions } from '../define/hand-options.ts'
+import { parseNackOptions, parseReserveOptions, type NackOptions, type ReserveOptions } from '../define/hand-options.ts'
 import type { Clock } from '../model/clock.ts'
 import { decode, encode } from '../model/codec.ts'
+import { parseDuration } from '../model/duration.ts'
 import { ArgumentError } from '../model/errors.ts'
 import { isUuid, uuidv7 } from '../model/id.ts'
+import type { Duration } from '../model/policy.ts'
 import { resend } from './resend.ts'
 
 /** A run that was claimed by hand. Its input is as it was stored: no schema has checked it. */
@@ -34,16 +36,20 @@ export class ByHand {
   readonly #database: Database
   readonly #clock: Clock
   readonly #id: string
+  readonly #ready: () => Promise<void>
   readonly #closing: AbortSignal
 
-  constructor(database: Database, clock: Clock, closing: AbortSignal) {
+  constructor(database: Database, clock: Clock, ready: () => Promise<void>, closing: AbortSignal) {
     this.#database = database
     this.#clock = clock
     this.#id = uuidv7(clock)
+    this.#ready = ready
     this.#closing = closing
   }
 
-  async reserve({ workflows, max, lease: leaseMs, wait: waitMs }: ReadReserveOptions): Promise<Reserved[]> {
+  async reserve(options: ReserveOptions): Promise<Reserved[]> {
+    const { workflows, max, lease: leaseMs, wait: waitMs } = parseReserveOptions(options)
+    await this.#ready()
     const until = this.#clock.monotonic() + waitMs
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
       // A reply that is lost costs its runs a lease: they were claimed, and nobody knows of it.
@@ -54,22 +60,32 @@ export class ByHand {
     }
   }
 
-  async ack(claim: Claimed, output: unknown): Promise<void> {
+  async ack(reserved: Reserved, output: unknown): Promise<void> {
+    const claim = readReserved(reserved)
     const encoded = encode(output, 'output')
-    await resend(this.#clock, () => ack(this.#database, claim, encoded))
+    await this.#send(() => ack(this.#database, claim, encoded))
   }
 
-  async nack(claim: Claimed, { after, permanent, reason }: ReadNackOptions): Promise<void> {
-    await resend(this.#clock, () => nack(this.#database, claim, after, permanent, reason))
+  async nack(reserved: Reserved, options: NackOptions | undefined): Promise<void> {
+    const claim = readReserved(reserved)
+    const { after, permanent, reason } = parseNackOptions(options)
+    await this.#send(() => nack(this.#database, claim, after, permanent, reason))
   }
 
-  async extend(claim: Claimed, leaseMs: number): Promise<Date> {
-    return (await resend(this.#clock, () => extendLease(this.#database, claim, leaseMs))).until
+  async extend(reserved: Reserved, lease: Duration): Promise<Date> {
+    const claim = readReserved(reserved)
+    const leaseMs = parseDuration(lease, 'lease')
+    return (await this.#send(() => extendLease(this.#database, claim, leaseMs))).until
+  }
+
+  async #send<T>(call: () => Promise<T>): Promise<T> {
+    await this.#ready()
+    return await resend(this.#clock, call)
   }
 }
 
 /** Of what a user passes back. Throws ArgumentError for what `reserve` has not answered. */
-export function readReserved(reserved: unknown): Claimed {
+function readReserved(reserved: unknown): Claimed {
   const { id, token } = (typeof reserved === 'object' && reserved !== null ? reserved : {}) as Partial<Reserved>
   if (isUuid(id) && Number.isSafeInteger(token)) return { id, token: Number(token) }
   throw new ArgumentError(`reserved got ${describeValue(reserved)}.`, {

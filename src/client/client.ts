@@ -1,51 +1,37 @@
 import type { Database } from '../db/database.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
-import { isWorkflow } from '../define/define-workflow.ts'
-import { parseNackOptions, parseReserveOptions, type NackOptions, type ReserveOptions } from '../define/hand-options.ts'
+import {
+  parseCancelOptions,
+  parseResultOptions,
+  parseRetryOptions,
+  parseWatchOptions,
+  type CancelOptions,
+  type ResultOptions,
+  type RetryOptions,
+  type StartManyOptions,
+  type WatchOptions,
+} from '../define/call-options.ts'
+import type { NackOptions, ReserveOptions } from '../define/hand-options.ts'
 import type { ListFilter } from '../define/list-filter.ts'
 import type { StartArgs, StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
-import { parseDuration } from '../model/duration.ts'
-import { ArgumentError, ClosedError } from '../model/errors.ts'
+import { ClosedError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
-import type { Queryable } from '../model/run.ts'
 import type { Workflow } from '../model/workflow.ts'
-import { ByHand, readReserved, type Reserved } from './by-hand.ts'
+import { ByHand, type Reserved } from './by-hand.ts'
 import type { Info } from './info.ts'
 import { once } from './once.ts'
 import { Reader, type Page } from './reader.ts'
-import { refuseUnknown } from './refuse-unknown.ts'
 import { resend } from './resend.ts'
 import { RunWatch } from './run-watch.ts'
 import type { RunView } from './run-view.ts'
-import type { Started } from './start-item.ts'
-import { ManyStarter, type StartedOrError, type StartManyItem, type StartManyOptions } from './start-many.ts'
+import { requireWorkflow, type Started } from './start-item.ts'
+import { ManyStarter, type StartedOrError, type StartManyItem } from './start-many.ts'
 import { Starter } from './starter.ts'
 import { Steerer } from './steerer.ts'
 import { Waiter } from './waiter.ts'
 import type { Which } from './which.ts'
-
-export interface WatchOptions {
-  abortSignal?: AbortSignal | undefined
-}
-
-export interface ResultOptions extends WatchOptions {
-  /** How long to wait for the run's end. Default: for ever. */
-  timeout?: Duration | undefined
-}
-
-export interface CancelOptions {
-  /** Kept and shown. Default: none. */
-  reason?: string | undefined
-  /** The transaction with whose commit the cancel is asked for; a worker carries it out then. Default: none. */
-  tx?: Queryable | undefined
-}
-
-export interface RetryOptions {
-  /** Whether all its steps run again. Default: false; kept answers stay. */
-  fresh?: boolean | undefined
-}
 
 export interface ClientCoreOptions {
   readonly database: Database
@@ -85,7 +71,7 @@ export class Client {
     this.#steerer = new Steerer(database, clock, this.#reader)
     this.#watch = new RunWatch(database, clock)
     this.#waiter = new Waiter(this.#reader, this.#watch, clock)
-    this.#hand = new ByHand(database, clock, this.#closing.signal)
+    this.#hand = new ByHand(database, clock, () => this.#ready(), this.#closing.signal)
   }
 
   /** The database of a client that a worker is to share. */
@@ -106,7 +92,8 @@ export class Client {
    * @throws KeyReusedError if the key names a run with another input; QueueFullError past the workflow's `maxWaiting`.
    */
   async start<I, O>(workflow: Startable<I, O>, ...[input, options]: StartArgs<I, StartOptions>): Promise<Started<O>> {
-    this.#requireStartable(workflow, 'start')
+    requireWorkflow(workflow, 'start')
+    this.#requireOpen()
     const started = await this.#starter.start(workflow, input, options, () => this.#record(workflow))
     return started as Started<O>
   }
@@ -127,8 +114,9 @@ export class Client {
     items: readonly StartManyItem<I>[],
     options: StartManyOptions & { mode: 'each' },
   ): Promise<StartedOrError<O>[]>
-  async startMany(workflow: Workflow, items: readonly unknown[], options: StartManyOptions = {}): Promise<unknown> {
-    this.#requireStartable(workflow, 'startMany')
+  async startMany(workflow: Workflow, items: readonly unknown[], options?: StartManyOptions): Promise<unknown> {
+    requireWorkflow(workflow, 'startMany')
+    this.#requireOpen()
     return await this.#many.start(workflow, items, options, () => this.#record(workflow))
   }
 
@@ -150,10 +138,10 @@ export class Client {
    *
    * @throws NotFoundError; what `abortSignal` was aborted with.
    */
-  async *watch(run: Which, options: WatchOptions = {}): AsyncGenerator<RunView, void, undefined> {
-    refuseUnknown(options, 'watch', ['abortSignal'])
+  async *watch(run: Which, options?: WatchOptions): AsyncGenerator<RunView, void, undefined> {
+    const { abortSignal } = parseWatchOptions(options)
     await this.#ready()
-    yield* this.#waiter.watch(run, options.abortSignal)
+    yield* this.#waiter.watch(run, abortSignal)
   }
 
   /**
@@ -162,21 +150,20 @@ export class Client {
    * @throws RunFailedError with `failure` and the last error as `cause`; RunCancelledError; NotFoundError;
    *   ResultTimeoutError past `timeout`.
    */
-  async result<O>(run: Which<O>, options: ResultOptions = {}): Promise<O> {
-    refuseUnknown(options, 'result', ['abortSignal', 'timeout'])
-    const limitMs = options.timeout === undefined ? undefined : parseDuration(options.timeout, 'timeout')
+  async result<O>(run: Which<O>, options?: ResultOptions): Promise<O> {
+    const { timeout, abortSignal } = parseResultOptions(options)
     await this.#ready()
-    return (await this.#waiter.result(run, limitMs, options.abortSignal)) as O
+    return (await this.#waiter.result(run, timeout, abortSignal)) as O
   }
 
   /**
    * Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. Answers
    * the run; with `tx` as it is before the commit.
    */
-  async cancel(run: Which, options: CancelOptions = {}): Promise<RunView> {
-    refuseUnknown(options, 'cancel', ['reason', 'tx'])
+  async cancel(run: Which, options?: CancelOptions): Promise<RunView> {
+    const { reason, tx } = parseCancelOptions(options)
     await this.#ready()
-    return await this.#steerer.cancel(run, options.reason, options.tx)
+    return await this.#steerer.cancel(run, reason, tx)
   }
 
   /**
@@ -185,10 +172,10 @@ export class Client {
    *
    * @throws KeyTakenError if another run has its key now; InvalidStateError if it has not failed nor been cancelled.
    */
-  async retry(run: Which, options: RetryOptions = {}): Promise<RunView> {
-    refuseUnknown(options, 'retry', ['fresh'])
+  async retry(run: Which, options?: RetryOptions): Promise<RunView> {
+    const { fresh } = parseRetryOptions(options)
     await this.#ready()
-    return await this.#steerer.retry(run, options.fresh === true)
+    return await this.#steerer.retry(run, fresh)
   }
 
   /**
@@ -210,32 +197,22 @@ export class Client {
 
   /** Claims due runs by hand, without a worker. Tell their ends with `ack` and `nack`. */
   async reserve(options: ReserveOptions): Promise<Reserved[]> {
-    const request = parseReserveOptions(options)
-    await this.#ready()
-    return await this.#hand.reserve(request)
+    return await this.#hand.reserve(options)
   }
 
   /** Ends a reserved run as done. @throws LeaseLostError if its lease was over; stop working on it. */
   async ack(reserved: Reserved, output?: unknown): Promise<void> {
-    const claim = readReserved(reserved)
-    await this.#ready()
-    await this.#hand.ack(claim, output)
+    await this.#hand.ack(reserved, output)
   }
 
   /** Gives a reserved run back as failed: due again, or failed for good. @throws LeaseLostError as `ack` does. */
   async nack(reserved: Reserved, options?: NackOptions): Promise<void> {
-    const claim = readReserved(reserved)
-    const request = parseNackOptions(options)
-    await this.#ready()
-    await this.#hand.nack(claim, request)
+    await this.#hand.nack(reserved, options)
   }
 
   /** Holds a reserved run for so long from now, at most its workflow's `maxLease`. Answers the lease's new end. */
   async extend(reserved: Reserved, lease: Duration): Promise<Date> {
-    const claim = readReserved(reserved)
-    const leaseMs = parseDuration(lease, 'lease')
-    await this.#ready()
-    return await this.#hand.extend(claim, leaseMs)
+    return await this.#hand.extend(reserved, lease)
   }
 
   /** Ends the client's own connections. A pool given to it stays open. */
@@ -243,16 +220,6 @@ export class Client {
     this.#closing.abort()
     await this.#watch.close()
     await this.#database.close()
-  }
-
-  #requireStartable(workflow: unknown, call: string): void {
-    if (!isWorkflow(workflow)) {
-      throw new ArgumentError(`${call} was given something else than a workflow.`, {
-        field: 'workflow',
-        remedy: 'Pass what defineWorkflow returned.',
-      })
-    }
-    this.#requireOpen()
   }
 
   async #record(workflow: Workflow): Promise<void> {

@@ -2,7 +2,8 @@
 export interface Info {
   /** The version of Postgres. */
   readonly server: string
-  readonly now: Date
+  /** When it was so. */
+  readonly at: Date
   readonly workers: readonly WorkerInfo[]
   /** Every workflow on record, by name. */
   readonly workflows: readonly WorkflowInfo[]
@@ -34,7 +35,7 @@ export interface WorkflowInfo {
 
 interface InfoRow {
   readonly server: string
-  readonly now: string
+  readonly at: string
   readonly workers: readonly (Omit<WorkerInfo, 'startedAt' | 'seenAt'> & { started_at: string; seen_at: string })[]
   readonly workflows: readonly {
     readonly name: string
@@ -48,10 +49,10 @@ interface InfoRow {
 }
 
 export function toInfo(json: string): Info {
-  const { server, now, workers, workflows } = JSON.parse(json) as InfoRow
+  const { server, at, workers, workflows } = JSON.parse(json) as InfoRow
   return {
     server,
-    now: new Date(now),
+    at: new Date(at),
     workers: workers.map(({ started_at: startedAt, seen_at: seenAt, ...rest }) => ({
       ...rest,
       startedAt: new Date(startedAt),

@@ -74,8 +74,14 @@ export class RunWatch {
       }
       const waiter: Waiter = {
         since,
-        resolve: (look) => (leave(), resolve(look)),
-        reject: (error) => (leave(), reject(error as Error)),
+        resolve: (look) => {
+          leave()
+          resolve(look)
+        },
+        reject: (error) => {
+          leave()
+          reject(error)
+        },
       }
       const abort = (): void => waiter.reject(abortSignal?.reason)
       abortSignal?.addEventListener('abort', abort)

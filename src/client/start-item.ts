@@ -1,4 +1,5 @@
 import type { StartItem, StartRow } from '../db/calls.ts'
+import { isWorkflow } from '../define/define-workflow.ts'
 import { parseInput } from '../define/parse-schema.ts'
 import { parseStartOptions, type ResolvedStartOptions } from '../define/parse-start-options.ts'
 import type { StartOptions } from '../define/start-options.ts'
@@ -30,6 +31,15 @@ export interface Start {
 }
 
 const longestGroup = 512
+
+/** Throws ArgumentError for what defineWorkflow has not made. */
+export function requireWorkflow(workflow: unknown, call: string): asserts workflow is Workflow {
+  if (isWorkflow(workflow)) return
+  throw new ArgumentError(`${call} was given something else than a workflow.`, {
+    field: 'workflow',
+    remedy: 'Pass what defineWorkflow returned.',
+  })
+}
 
 /** Throws a typed error for whatever is wrong with a start, before anything is written. */
 export async function makeStart(

@@ -1,3 +1,4 @@
+import { parseStartManyOptions, type StartManyOptions } from '../define/call-options.ts'
 import { describeValue } from '../define/describe-value.ts'
 import type { StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
@@ -5,18 +6,10 @@ import { ArgumentError, HoldfastError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { makeStart, readStarted, type Start, type Started } from './start-item.ts'
-import { refuseUnknown } from './refuse-unknown.ts'
 import type { Starter } from './starter.ts'
 
 /** What became of one item of a batch whose items stand alone. */
 export type StartedOrError<O = unknown> = Started<O> | { readonly error: Error }
-
-export interface StartManyOptions {
-  /** `all`: all of them or, if one is refused, none. `each`: each for itself. Default: all. */
-  mode?: 'all' | 'each' | undefined
-  /** The transaction in which to start them. Default: none. */
-  tx?: Queryable | undefined
-}
 
 export type StartManyItem<I> = (undefined extends I ? { input?: I } : { input: I }) & Omit<StartOptions, 'tx'>
 
@@ -33,17 +26,10 @@ export class ManyStarter {
   async start(
     workflow: Workflow,
     items: unknown,
-    options: StartManyOptions,
+    options: StartManyOptions | undefined,
     prepare: () => Promise<void>,
   ): Promise<readonly (Started | StartedOrError)[]> {
-    refuseUnknown(options, 'startMany', ['mode', 'tx'])
-    const { mode = 'all', tx } = options
-    if (mode !== 'all' && mode !== 'each') {
-      throw new ArgumentError(`startMany: mode got ${describeValue(mode)}.`, {
-        field: 'mode',
-        remedy: "Give 'all' or 'each'.",
-      })
-    }
+    const { mode, tx } = parseStartManyOptions(options)
     if (!Array.isArray(items)) {
       throw new ArgumentError(`startMany: items got ${describeValue(items)}.`, {
         field: 'items',
@@ -75,19 +61,31 @@ export class ManyStarter {
     prepare: () => Promise<void>,
   ): Promise<StartedOrError[]> {
     const made = await Promise.all(items.map((item, index) => caught(this.#make(workflow, item, index))))
-    const starts = made.filter((each): each is Start => !('error' in each))
-    let rows: (start: Start) => Promise<Started> | Started
-    if (tx) {
-      const answered = await this.#starter.startIn(tx, starts)
-      const found = new Map(starts.map((start, index) => [start, answered[index]!]))
-      rows = (start) => readStarted(start, found.get(start)!)
-    } else {
-      await prepare()
-      rows = (start) => this.#starter.send(start)
-    }
-    return await Promise.all(
-      made.map((each, index) => ('error' in each ? each : caught(naming(index, async () => rows(each))))),
+    const send = await this.#sender(
+      made.filter((each): each is Start => !('error' in each)),
+      tx,
+      prepare,
     )
+    return await Promise.all(
+      made.map(async (each, index) =>
+        'error' in each ? each : await caught(naming(index, async () => await send(each))),
+      ),
+    )
+  }
+
+  /** In a caller's transaction they go together, and otherwise with whatever else is started just now. */
+  async #sender(
+    starts: readonly Start[],
+    tx: Queryable | undefined,
+    prepare: () => Promise<void>,
+  ): Promise<(start: Start) => Promise<Started> | Started> {
+    if (tx) {
+      const rows = await this.#starter.startIn(tx, starts)
+      const rowOf = new Map(starts.map((start, index) => [start, rows[index]!]))
+      return (start) => readStarted(start, rowOf.get(start)!)
+    }
+    await prepare()
+    return (start) => this.#starter.send(start)
   }
 
   async #make(workflow: Workflow, item: unknown, index: number): Promise<Start> {

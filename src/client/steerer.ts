@@ -5,13 +5,10 @@ import type { Clock } from '../model/clock.ts'
 import { formatDuration } from '../model/duration.ts'
 import { InvalidStateError, KeyTakenError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
-import { storableText } from '../model/storable.ts'
 import type { Reader } from './reader.ts'
 import { resend } from './resend.ts'
 import type { RunView } from './run-view.ts'
 import type { Which } from './which.ts'
-
-const longestReason = 8_192
 
 /** Cancels, retries and deletes runs. */
 export class Steerer {
@@ -25,16 +22,15 @@ export class Steerer {
     this.#reader = reader
   }
 
-  async cancel(run: Which, reason: unknown, tx: Queryable | undefined): Promise<RunView> {
+  async cancel(run: Which, reason: string | undefined, tx: Queryable | undefined): Promise<RunView> {
     const { view } = await this.#reader.require(run)
-    const because = reason === undefined ? undefined : storableText(String(reason), longestReason)
     if (tx) {
-      await askCancel(this.#database, view.id, because, tx).catch((error: unknown) => {
+      await askCancel(this.#database, view.id, reason, tx).catch((error: unknown) => {
         throw explain(error)
       })
       return view
     }
-    await resend(this.#clock, () => cancelRun(this.#database, view.id, because))
+    await resend(this.#clock, () => cancelRun(this.#database, view.id, reason))
     return await this.#look(view.id)
   }
 

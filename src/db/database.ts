@@ -88,17 +88,16 @@ export class Database {
 
   /** Calls a SQL function; dead locks, serialization failures and functions that were replaced are tried again here. */
   async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return (this.#isWrapped ?? (await this.#meet()))
-          ? await this.transaction((on) => this.callOn<Row>(on, fn, values))
-          : await this.callOn<Row>(this.pool, fn, values, true)
-      } catch (error) {
-        // Each session may hold a call that was prepared before its function was replaced.
-        if (!isUndone(error) || tries > Math.max(10, this.size)) throw this.#explained(error)
-        await this.#clock.sleep(this.#clock.random() * 20 * tries)
-      }
-    }
+    return await this.#again(async () =>
+      (this.#isWrapped ?? (await this.#meet()))
+        ? await this.#transact((on) => this.callOn<Row>(on, fn, values))
+        : await this.callOn<Row>(this.pool, fn, values, true),
+    )
+  }
+
+  /** Several calls that commit together. What `call` tries again is tried again as a whole. */
+  async transaction<T>(work: (on: Queryable) => Promise<T>): Promise<T> {
+    return await this.#again(() => this.#transact(work))
   }
 
   /** Calls a SQL function on a connection of the caller's, in whatever transaction that is in. */
@@ -164,8 +163,19 @@ export class Database {
     return this.#isWrapped ?? false
   }
 
-  /** Several calls that commit together. It is not tried again here. */
-  async transaction<T>(work: (on: Queryable) => Promise<T>): Promise<T> {
+  async #again<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        // Each session may hold a call that was prepared before its function was replaced.
+        if (!isUndone(error) || tries > Math.max(10, this.size)) throw this.#explained(error)
+        await this.#clock.sleep(this.#clock.random() * 20 * tries)
+      }
+    }
+  }
+
+  async #transact<T>(work: (on: Queryable) => Promise<T>): Promise<T> {
     return await this.withSession(async (client) => {
       const on: Queryable = {
         query: (text, given) => client.query({ ...limited(text), ...(given && { values: given }) }),

@@ -60,8 +60,8 @@ export async function listRuns(
   limit: number,
 ): Promise<{ readonly runs: readonly string[]; readonly next: string | undefined }> {
   const values = [JSON.stringify(filter), before ?? lastId, limit, looks]
-  const [row] = await database.call<{ runs: string[]; next: string | null }>('list_runs', values)
-  return { runs: row?.runs ?? [], next: row?.next ?? undefined }
+  const rows = await database.call<{ run: string | null; next: string | null }>('list_runs', values)
+  return { runs: rows.map(({ run }) => run).filter((run) => run !== null), next: rows[0]?.next ?? undefined }
 }
 
 export async function cancelRun(database: Database, id: string, reason: string | undefined): Promise<void> {

@@ -1,5 +1,6 @@
 import { ArgumentError } from '../model/errors.ts'
 import type { Duration } from '../model/policy.ts'
+import { reason } from './call-options.ts'
 import { custom, duration, flag, isShortText, whole } from './checks.ts'
 import type { OptionTable } from './option.ts'
 import { createOptionReader } from './option-reader.ts'
@@ -84,11 +85,7 @@ export const nackOptions: OptionTable<NackOptions, ReadNackOptions> = {
     doc: 'When the run is due again.',
   },
   permanent: { type: 'boolean', default: false, check: flag(), doc: 'Whether it fails for good.' },
-  reason: {
-    type: 'string',
-    check: custom((value) => isShortText(value, 8_192), 'a text of 1 to 8192 characters'),
-    doc: 'What is kept and shown as the reason.',
-  },
+  reason: { type: 'string', check: reason, doc: 'What is kept and shown as the reason.' },
 }
 
 const readReserve = createOptionReader(reserveOptions, ArgumentError)
@@ -100,6 +97,6 @@ export function parseReserveOptions(given: ReserveOptions): ReadReserveOptions {
 }
 
 /** Throws ArgumentError or DurationError. */
-export function parseNackOptions(given: NackOptions | undefined): ReadNackOptions {
-  return readNack(given === undefined ? {} : given, 'nack')
+export function parseNackOptions(given: NackOptions = {}): ReadNackOptions {
+  return readNack(given, 'nack')
 }

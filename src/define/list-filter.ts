@@ -25,7 +25,7 @@ export interface ListFilter {
   createdAfter?: Date | undefined
   /** Made before that time. Default: none. */
   createdBefore?: Date | undefined
-  /** That have each of these entries in their metadata. Default: none. */
+  /** With each of these entries in their metadata. Default: none. */
   metadata?: Record<string, string> | undefined
   /** How many at most, 1 to 1000. Default: 50. */
   limit?: number | undefined
@@ -91,7 +91,7 @@ export const listFilter: OptionTable<ListFilter, ReadListFilter> = {
   metadata: {
     type: 'Record<string, string>',
     check: metadata,
-    doc: 'That have each of these entries in their metadata.',
+    doc: 'With each of these entries in their metadata.',
   },
   limit: {
     type: 'number',
@@ -110,6 +110,6 @@ export const listFilter: OptionTable<ListFilter, ReadListFilter> = {
 const readOptions = createOptionReader(listFilter, ArgumentError)
 
 /** Throws ArgumentError. */
-export function parseListFilter(given: ListFilter | undefined): ReadListFilter {
-  return readOptions(given === undefined ? {} : given, 'list')
+export function parseListFilter(given: ListFilter = {}): ReadListFilter {
+  return readOptions(given, 'list')
 }

@@ -95,11 +95,15 @@ export const libraries: Readonly<Record<string, (connectionString: string) => Li
     }
   },
   Prisma: async (connectionString) => {
-    const prisma = new (await prismaClient())({ adapter: new PrismaPg({ connectionString }) })
+    const folder = mkdtempSync(join(import.meta.dirname, '.prisma-'))
+    const prisma = new (await generateClient(folder))({ adapter: new PrismaPg({ connectionString }) })
     return {
       transaction: (work) =>
         prisma.$transaction((tx) => work({ tx: fromPrisma(tx), run: (text) => tx.$executeRawUnsafe(text) })),
-      end: () => prisma.$disconnect(),
+      end: async () => {
+        await prisma.$disconnect()
+        rmSync(folder, { recursive: true })
+      },
     }
   },
 }
@@ -116,25 +120,19 @@ interface PrismaClient {
 
 type PrismaClass = new (options: { adapter: PrismaPg }) => PrismaClient
 
-let generated: Promise<PrismaClass> | undefined
-
 /** Prisma's client is generated from a schema. The engine it would download has no part in that. */
-function prismaClient(): Promise<PrismaClass> {
-  return (generated ??= (async () => {
-    const folder = mkdtempSync(join(import.meta.dirname, '.prisma-'))
-    process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-    cpSync(new URL('schema.prisma', import.meta.url), join(folder, 'schema.prisma'))
-    const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
-    execFileSync(process.execPath, [cli, 'generate', '--schema', join(folder, 'schema.prisma')], {
-      stdio: 'pipe',
-      env: {
-        ...process.env,
-        PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
-        PRISMA_HIDE_UPDATE_MESSAGE: '1',
-        CHECKPOINT_DISABLE: '1',
-      },
-    })
-    const { PrismaClient } = (await import(join(folder, 'generated', 'client.ts'))) as { PrismaClient: PrismaClass }
-    return PrismaClient
-  })())
+async function generateClient(folder: string): Promise<PrismaClass> {
+  cpSync(new URL('schema.prisma', import.meta.url), join(folder, 'schema.prisma'))
+  const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
+  execFileSync(process.execPath, [cli, 'generate', '--schema', join(folder, 'schema.prisma')], {
+    stdio: 'pipe',
+    env: {
+      ...process.env,
+      PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+      PRISMA_HIDE_UPDATE_MESSAGE: '1',
+      CHECKPOINT_DISABLE: '1',
+    },
+  })
+  const { PrismaClient } = (await import(join(folder, 'generated', 'client.ts'))) as { PrismaClient: PrismaClass }
+  return PrismaClient
 }

@@ -44,8 +44,10 @@ test('RUN-14: list fits all that it is asked for', async () => {
     ),
   )
   await Promise.allSettled(runs.map((run) => client.result(run)))
-  const numbers = async (filter: ListFilter): Promise<unknown[]> =>
-    (await client.list({ workflow: second, ...filter })).items.map(({ input }) => input).toSorted()
+  const numbers = async (filter: ListFilter): Promise<number[]> =>
+    (await client.list({ workflow: second, ...filter })).items
+      .map(({ input }) => Number(input))
+      .toSorted((a, b) => a - b)
   expect(await numbers({ state: 'failed' })).toEqual([0, 1, 2])
   expect(await numbers({ state: ['done', 'failed'] })).toEqual([0, 1, 2, 3, 4, 5])
   expect(await numbers({ state: 'waiting' })).toEqual([])

@@ -10,7 +10,7 @@ const database = useDatabase()
 async function seen(views: AsyncIterable<RunView>, onView?: (view: RunView) => unknown): Promise<string[]> {
   const texts: string[] = []
   for await (const view of views) {
-    texts.push([view.state, view.progress].filter((each) => each !== undefined).join(' '))
+    texts.push(typeof view.progress === 'string' ? `${view.state} ${view.progress}` : view.state)
     await onView?.(view)
   }
   return texts

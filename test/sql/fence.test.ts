@@ -80,7 +80,9 @@ test('a step that is being kept does not hold up the renewal of its lease', asyn
   const [id] = (await runningRuns(owner, worker, 1)) as [string]
   await owner.query('begin')
   await keep(owner, [memo(id, 1)])
-  expect(await renewing.call('renew_leases', worker, [{ id, token: 1, lease_ms: 1_000 }])).toEqual([])
+  expect(await renewing.call('renew_leases', worker, [{ id, token: 1, lease_ms: 1_000 }])).toMatchObject([
+    { id, problem: null },
+  ])
   await owner.query('commit')
 })
 
@@ -97,7 +99,9 @@ test('one locked row stops an ordinary renewal of all; ours skips it and renews 
   ).rejects.toMatchObject({ code: '55P03' })
 
   const items = ids.map((id) => ({ id, token: 1, lease_ms: 86_400_000 }))
-  expect(await renewing.call('renew_leases', worker, items)).toEqual([{ id: ids[1], token: 1, problem: 'skipped' }])
+  const answers = await renewing.call<{ id: string; problem: string | null }>('renew_leases', worker, items)
+  const problems = new Map(answers.map(({ id, problem }) => [id, problem]))
+  expect(ids.map((id) => problems.get(id))).toEqual([null, 'skipped', null])
   await holder.query('rollback')
   const renewed = await holder.query(
     `select id from holdfast.runs where id = any($1) and lease_until > now() + interval '1 hour' order by id`,
@@ -114,7 +118,7 @@ test('a renewal says which claims are lost, and why', async () => {
   await takeOver(session, taken)
   const items = [gone, taken].map((id) => ({ id, token: 1, lease_ms: 1_000 }))
   expect(await session.call('renew_leases', worker, items)).toEqual([
-    { id: gone, token: 1, problem: 'not_found' },
-    { id: taken, token: 1, problem: 'superseded' },
+    { id: gone, token: 1, problem: 'not_found', lease_until_ms: null },
+    { id: taken, token: 1, problem: 'superseded', lease_until_ms: null },
   ])
 })

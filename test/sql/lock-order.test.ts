@@ -45,6 +45,11 @@ const cases: Readonly<Record<string, Case>> = {
   },
   cancel_runs: { from: 'running', call: (session, ids) => session.call('cancel_runs', pgArray(ids), null) },
   retry_runs: { from: 'failed', call: (session, ids) => session.call('retry_runs', pgArray(ids), false) },
+  delete_runs: { from: 'failed', call: (session, ids) => session.call('delete_runs', pgArray(ids)) },
+  extend_leases: {
+    from: 'running',
+    call: (session, ids) => session.call('extend_leases', pgArray(ids), '{1,1}', '{1000,1000}'),
+  },
   return_tickets: { from: 'waiting', call: (session, ids) => session.call('return_tickets', pgArray(ids)) },
 }
 

@@ -76,7 +76,7 @@ export class ClaimByHand {
   async renew(leaseMs = 30_000): Promise<LeaseRenewal['problem'] | undefined> {
     const items = [{ id: this.claim.id, token: this.claim.token, lease_ms: leaseMs }]
     const problems = await this.#database.call<LeaseRenewal>('renew_leases', [this.workerId, JSON.stringify(items)])
-    return problems[0]?.problem
+    return problems[0]?.problem ?? undefined
   }
 
   /** Answers how many rows were written. */
