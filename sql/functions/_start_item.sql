@@ -6,6 +6,7 @@ language plpgsql stable as $$
 declare
   _policy json;
 begin
+  perform holdfast._check_start(_key, _group, _due_at, _priority, _metadata, _max_attempts, _delay);
   select d.policy into _policy from holdfast.definitions d where d.workflow = _workflow
   order by d.first_seen_at desc limit 1;
   if _policy is null then

@@ -67,7 +67,7 @@ export class Client {
     this.#prepare = prepare
     this.#starter = new Starter(database, clock, log)
     this.#many = new ManyStarter(this.#starter, clock)
-    this.#reader = new Reader(database, clock)
+    this.#reader = new Reader(database, clock, () => this.#ready())
     this.#steerer = new Steerer(database, clock, this.#reader)
     this.#watch = new RunWatch(database, clock)
     this.#waiter = new Waiter(this.#reader, this.#watch, clock)
@@ -122,13 +122,11 @@ export class Client {
 
   /** The run as it is now; undefined if there is none. */
   async get(run: Which): Promise<RunView | undefined> {
-    await this.#ready()
     return (await this.#reader.find(run))?.view
   }
 
   /** A page of runs, newest first (by their ids, if you made them). Its `cursor` leads to the next. */
   async list(filter?: ListFilter): Promise<Page<RunView>> {
-    await this.#ready()
     return await this.#reader.list(filter)
   }
 
@@ -140,7 +138,6 @@ export class Client {
    */
   async *watch(run: Which, options?: WatchOptions): AsyncGenerator<RunView, void, undefined> {
     const { abortSignal } = parseWatchOptions(options)
-    await this.#ready()
     yield* this.#waiter.watch(run, abortSignal)
   }
 
@@ -152,7 +149,6 @@ export class Client {
    */
   async result<O>(run: Which<O>, options?: ResultOptions): Promise<O> {
     const { timeout, abortSignal } = parseResultOptions(options)
-    await this.#ready()
     return (await this.#waiter.result(run, timeout, abortSignal)) as O
   }
 
@@ -162,7 +158,6 @@ export class Client {
    */
   async cancel(run: Which, options?: CancelOptions): Promise<RunView> {
     const { reason, tx } = parseCancelOptions(options)
-    await this.#ready()
     return await this.#steerer.cancel(run, reason, tx)
   }
 
@@ -174,7 +169,6 @@ export class Client {
    */
   async retry(run: Which, options?: RetryOptions): Promise<RunView> {
     const { fresh } = parseRetryOptions(options)
-    await this.#ready()
     return await this.#steerer.retry(run, fresh)
   }
 
@@ -185,13 +179,11 @@ export class Client {
    * @throws InvalidStateError if it has not ended, or not long enough ago.
    */
   async delete(run: Which): Promise<boolean> {
-    await this.#ready()
     return await this.#steerer.delete(run)
   }
 
   /** What lives and what waits, at a glance. */
   async info(): Promise<Info> {
-    await this.#ready()
     return await this.#reader.info()
   }
 

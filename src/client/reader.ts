@@ -26,13 +26,18 @@ export class Reader {
   readonly #database: Database
   readonly #clock: Clock
 
-  constructor(database: Database, clock: Clock) {
+  readonly #ready: () => Promise<void>
+
+  /** `ready` resolves once the schema is there. */
+  constructor(database: Database, clock: Clock, ready: () => Promise<void>) {
     this.#database = database
     this.#clock = clock
+    this.#ready = ready
   }
 
   async find(run: Which): Promise<Sight | undefined> {
     const which = readWhich(run)
+    await this.#ready()
     const found = await resend(this.#clock, () => findRun(this.#database, which))
     return found && { view: toRunView(found.run), revision: found.revision }
   }
@@ -60,6 +65,7 @@ export class Reader {
     }
     const items: RunView[] = []
     let before = cursor === undefined ? undefined : readCursor(cursor)
+    await this.#ready()
     // One call looks at so many runs and no more, however few of them fit.
     do {
       const from = before
@@ -72,6 +78,7 @@ export class Reader {
   }
 
   async info(): Promise<Info> {
+    await this.#ready()
     return toInfo(await resend(this.#clock, () => readInfo(this.#database)))
   }
 }

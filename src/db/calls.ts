@@ -59,6 +59,7 @@ export interface NamedStart {
   readonly metadata: string | undefined
   readonly maxAttempts: number | undefined
   readonly delayMs: number | undefined
+  readonly allowDifferentInput: boolean
 }
 
 export interface NamedStartRow {
@@ -69,9 +70,10 @@ export interface NamedStartRow {
 
 /** Starts a run of a workflow that this process has no definition of. */
 export async function startNamed(database: Database, start: NamedStart): Promise<NamedStartRow | undefined> {
-  const { workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delayMs } = start
+  const { workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delayMs, allowDifferentInput } =
+    start
   const delay = delayMs === undefined ? undefined : `${delayMs} ms`
-  const values = [workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delay]
+  const values = [workflow, input, key, group, dueAt, priority, id, metadata, maxAttempts, delay, allowDifferentInput]
   const [row] = await database.call<NamedStartRow>(
     'start',
     values.map((value) => value ?? null),

@@ -1,8 +1,11 @@
 import {
+  ArgumentError,
   DatabaseIsolationError,
   DatabasePermissionError,
   DatabaseUnreachableError,
   HoldfastError,
+  IdConflictError,
+  KeyReusedError,
   LeaseLostError,
   QueueFullError,
   SchemaMissingError,
@@ -87,54 +90,70 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
+type Explanation = (said: string, cause: unknown) => HoldfastError
+
+const unreachable: Explanation = (said, cause) =>
+  new DatabaseUnreachableError(`The database cannot be used: ${said}.`, {
+    field: 'connectionString',
+    remedy: 'Check DATABASE_URL or connectionString: host, port, database, user and password.',
+    cause,
+  })
+
+const notAllowed: Explanation = (said, cause) =>
+  new DatabasePermissionError(`The database user may not do that: ${said}.`, {
+    field: 'connectionString',
+    remedy: 'Run `workflow migrate` as a user who may create schemas, and grant this user the use of them.',
+    cause,
+  })
+
+const incomplete: Explanation = (said, cause) =>
+  new SchemaMissingError(`Holdfast's schema is not complete: ${said}.`, {
+    field: 'schema',
+    remedy: 'Run `workflow migrate`.',
+    cause,
+  })
+
+/** What a user is told, by SQLSTATE or by the network's code. Class WF is raised by our own functions. */
+const explanations: Readonly<Record<string, Explanation>> = {
+  ENOTFOUND: unreachable,
+  '28P01': unreachable,
+  '28000': unreachable,
+  '3D000': unreachable,
+  '42501': notAllowed,
+  '3F000': incomplete,
+  '42P01': incomplete,
+  '42883': incomplete,
+  WF001: (said, cause) =>
+    new DatabaseIsolationError(said, {
+      remedy: 'Call it outside a transaction, or in one at read committed.',
+      cause,
+    }),
+  WF002: (said, cause) =>
+    new UnknownWorkflowError(said, {
+      field: 'workflow',
+      remedy: 'Start a worker that has it, or check the name.',
+      cause,
+    }),
+  WF003: (said, cause) =>
+    new QueueFullError(said, { field: 'maxWaiting', remedy: 'Start it again later, or run more workers.', cause }),
+  WF004: (said) => new LeaseLostError(said, 'not_found'),
+  WF005: (said) => new LeaseLostError(said, 'superseded'),
+  WF006: (said, cause) =>
+    new KeyReusedError(said, {
+      field: 'key',
+      remedy: 'Use another key, or allow the different input to get that run.',
+      cause,
+    }),
+  WF007: (said, cause) =>
+    new IdConflictError(said, { field: 'id', remedy: 'Leave the id out, or use one id for one run.', cause }),
+  WF008: (said, cause) => new ArgumentError(said, { cause }),
+}
+
 /** What a user is told when the database refuses. Anything unknown passes as it is. */
 export function explain(error: unknown): unknown {
   if (error instanceof HoldfastError) return error
   const code = codeOf(error)
   const said = error instanceof Error ? error.message || code || error.name : String(error)
-  if (code === 'ENOTFOUND' || code === '28P01' || code === '28000' || code === '3D000' || isConnectionLoss(error)) {
-    return new DatabaseUnreachableError(`The database cannot be used: ${said}.`, {
-      field: 'connectionString',
-      remedy: 'Check DATABASE_URL or connectionString: host, port, database, user and password.',
-      cause: error,
-    })
-  }
-  if (code === '42501') {
-    return new DatabasePermissionError(`The database user may not do that: ${said}.`, {
-      field: 'connectionString',
-      remedy: 'Run `workflow migrate` as a user who may create schemas, and grant this user the use of them.',
-      cause: error,
-    })
-  }
-  if (code === '3F000' || code === '42P01' || code === '42883') {
-    return new SchemaMissingError(`Holdfast's schema is not complete: ${said}.`, {
-      field: 'schema',
-      remedy: 'Run `workflow migrate`.',
-      cause: error,
-    })
-  }
-  if (code === 'WF001') {
-    return new DatabaseIsolationError(said, {
-      remedy: 'Call it outside a transaction, or in one at read committed.',
-      cause: error,
-    })
-  }
-  if (code === 'WF002') {
-    return new UnknownWorkflowError(said, {
-      field: 'workflow',
-      remedy: 'Start a worker that has it, or check the name.',
-      cause: error,
-    })
-  }
-  if (code === 'WF003') {
-    return new QueueFullError(said, {
-      field: 'maxWaiting',
-      remedy: 'Start it again later, or run more workers.',
-      cause: error,
-    })
-  }
-  if (code === 'WF004' || code === 'WF005') {
-    return new LeaseLostError(said, code === 'WF004' ? 'not_found' : 'superseded')
-  }
-  return error
+  const explanation = isConnectionLoss(error) ? unreachable : explanations[code ?? '']
+  return explanation ? explanation(said, error) : error
 }

@@ -11,9 +11,9 @@ export interface ResolvedStartOptions extends Omit<ReadStartOptions, 'delay'> {
 const readOptions = createOptionReader(startOptions, ArgumentError)
 
 /** Throws ArgumentError, or DurationError for a `delay` that cannot be read. `workflowName` is for the message. */
-export function parseStartOptions(given: StartOptions = {}, workflowName: string): ResolvedStartOptions {
+export function parseStartOptions(given: StartOptions | undefined, workflowName: string): ResolvedStartOptions {
   const subject = `start of '${workflowName}'`
-  const { delay: delayMs, ...options } = readOptions(given, subject)
+  const { delay: delayMs, ...options } = readOptions(given === undefined ? {} : given, subject)
   if (options.at !== undefined && delayMs !== undefined) {
     throw new ArgumentError(`${subject}: at and delay contradict each other.`, {
       field: 'delay',

@@ -21,6 +21,7 @@ interface Flags extends ConnectionFlags {
   readonly priority?: number
   readonly maxAttempts?: number
   readonly metadata?: Record<string, string>
+  readonly allowDifferentInput?: boolean
   readonly json?: boolean
 }
 
@@ -37,6 +38,7 @@ export function addStart(program: Command): void {
     .option('--priority <number>', "higher goes first (default: the workflow's)", readInteger)
     .option('--max-attempts <count>', "counted attempts (default: the workflow's)", readInteger)
     .option('--metadata <name=value>', 'kept with the run; may be repeated', readPair)
+    .option('--allow-different-input', 'answer the run of the key or id even if it was started with another input')
     .option('--json', 'print the result as JSON')
     .action(async (workflow: string, flags: Flags) => {
       const problem = unstorable(workflow)
@@ -58,6 +60,7 @@ export function addStart(program: Command): void {
           id: options.id ?? uuidv7(systemClock),
           metadata: metadata && JSON.stringify(options.metadata),
           maxAttempts: options.maxAttempts,
+          allowDifferentInput: flags.allowDifferentInput === true,
         })
       })
       if (flags.json) return printJson(started)
