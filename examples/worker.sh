@@ -19,7 +19,8 @@ ask() { # SQL with psql's variables, which it quotes; one row as fields with a t
 
 reserve() {
   ask <<'SQL'
-select id, token, workflow, attempt, input from holdfast.reserve(:'worker', array['shout', 'refuse'], lease => '30 s')
+select id, token, workflow, attempt, translate(input::text, E'\t\r\n', '   ')
+from holdfast.reserve(:'worker', array['measure', 'refuse'], lease => '30 s')
 SQL
 }
 
@@ -37,7 +38,7 @@ SQL
 
 run() { # workflow, attempt, input as JSON -> output as JSON, or a reason and an exit code: 1 again, 2 never
   case $1 in
-    shout) printf '%s' "$3" | tr '[:lower:]' '[:upper:]' ;;
+    measure) printf '{"bytes": %d}' "$(printf '%s' "$3" | wc -c)" ;;
     refuse) printf 'refused at attempt %s' "$2"; [ "$2" -lt 2 ] && return 1; return 2 ;;
   esac
 }

@@ -3,9 +3,11 @@
 --
 -- `_until` is when the caller last heard of this database: should this call have waited out an outage, in which nobody
 -- could renew, what ran out meanwhile is none of its business.
+-- `_is_by_hand`: only claims that were reserved, which no worker on record holds.
 -- A worker that claims after it was found dead is alive after all, and its lease counts.
 -- The condition stands again in the UPDATE: a renewal may have come between the look and the lock.
-create or replace function holdfast.end_leases(_limit integer, _until timestamptz) returns integer
+create or replace function holdfast.end_leases(_limit integer, _until timestamptz, _is_by_hand boolean default false)
+returns integer
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
@@ -19,6 +21,7 @@ begin
       or exists (
         select from holdfast.workers w
         where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
+      and not (_is_by_hand and exists (select from holdfast.workers w where w.id = r.worker_id))
     order by r.depth, r.id
     limit _limit
     for update of r skip locked

@@ -1,17 +1,19 @@
 -- Claims by hand: takes up to `_max` due runs of these workflows, in the order listed and within each by priority, due
 -- time and id, under leases of `_lease_ms` (null: the workflow's), cut to what each workflow allows. They need no ticket
--- any more. Answers as claim_runs does, and when each lease is over, in milliseconds since 1970.
+-- any more. It keeps house too, since there may be no worker. Answers as claim_runs does, and when each lease is over, in milliseconds since 1970.
 create or replace function holdfast.reserve_runs(_worker uuid, _workflows text[], _max integer, _lease_ms double precision)
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint, max_attempts smallint,
   metadata text, input text, input_types text, lease_until_ms double precision)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  _at timestamptz := holdfast._now();
+  _at timestamptz;
   _ids uuid[];
   _leases_ms double precision[];
 begin
   perform holdfast._require_read_committed();
+  perform holdfast._keep_house();
+  _at := holdfast._now();
   _ids := array(
     select r.id
     from unnest(_workflows) with ordinality w (name, n)

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorkflow } from '../../src/index.ts'
-import { sweepLeases } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
-import { openClient } from '../support/worker.ts'
+import { openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 const first = defineWorkflow({
@@ -18,7 +17,7 @@ const second = defineWorkflow({ name: 'second', input: z.number(), handler: (n) 
 
 async function expire(id: string): Promise<void> {
   await database.query("update holdfast.runs set lease_until = now() - interval '1 s' where id = $1", [id])
-  await vi.waitFor(async () => expect(await sweepLeases(database)).toBe(1))
+  await database.query('select holdfast._keep_house()')
 }
 
 test('LEASE-13: reserve gives runs in the order of the workflows named, then by priority and time, up to max', async () => {
@@ -78,10 +77,7 @@ test('LEASE-13: nack makes it due again by its backoff, after what is said, or n
   await client.nack(await reserve(), { reason: 'first' })
   expect(await client.get(run)).toMatchObject({ state: 'scheduled', attempt: 1, reason: 'first' })
   expect(await dueIn()).toBe(1)
-  const makeDue = async (): Promise<void> => {
-    await database.query(`update holdfast.runs set due_at = now() where id = $1`, [run.id])
-    await database.query('select holdfast.promote_due(10)')
-  }
+  const makeDue = () => database.query(`update holdfast.runs set due_at = now() where id = $1`, [run.id])
   await makeDue()
   await client.nack(await reserve())
   expect(await dueIn()).toBe(2)
@@ -117,6 +113,45 @@ test('LEASE-13: what is said of a lost lease is refused for one of two reasons, 
   await expect(client.nack(fresh!)).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'not_found' })
   await expect(client.ack({ ...fresh!, id: randomUUID() })).rejects.toMatchObject({ reason: 'not_found' })
   expect(await client.result(stale!.id)).toBe('mine')
+})
+
+test('LEASE-13: where there is no worker, whoever reserves keeps house: ends, promotes, fails and removes', async () => {
+  const client = openClient(database)
+  const brief = defineWorkflow({ name: 'brief', deadline: '1h', keepDone: 0, dedupe: 0, handler: () => undefined })
+  const [lapsed, later, overdue, old] = (
+    await client.startMany(brief, [{}, { delay: '1h' }, { delay: '1h' }, { delay: '1h' }])
+  ).map(({ id }) => id) as [string, string, string, string]
+  await client.reserve({ workflows: ['brief'] })
+  await client.cancel(old)
+  await database.query(`update holdfast.runs set lease_until = now() where id = $1`, [lapsed])
+  await database.query(`update holdfast.runs set due_at = now() where id = $1`, [later])
+  await database.query(`update holdfast.runs set deadline_at = now() where id = $1`, [overdue])
+  await database.query(`update holdfast.runs set ended_at = now() - interval '11 minutes' where id = $1`, [old])
+  const reserved = await client.reserve({ workflows: ['brief'], max: 10 })
+  expect(reserved.map(({ id, attempt }) => [id, attempt])).toEqual([
+    [lapsed, 2],
+    [later, 1],
+  ])
+  expect(await client.get(overdue)).toMatchObject({ state: 'failed', failure: 'deadline' })
+  expect(await client.get(old)).toBeUndefined()
+})
+
+test("LEASE-13: whoever reserves ends no worker's lease", async () => {
+  const entered = signal()
+  const busy = defineWorkflow({
+    name: 'busy',
+    handler: async (_, run) => {
+      entered.give()
+      await new Promise((resolve) => void run.abortSignal.addEventListener('abort', resolve))
+    },
+  })
+  await startWorker(database, { workflows: [busy] })
+  const client = openClient(database)
+  const run = await client.start(busy)
+  await entered.promise
+  await database.query(`begin; update holdfast.runs set lease_until = now() where id = '${run.id}';
+    select holdfast._keep_house(); commit`)
+  expect(await client.get(run)).toMatchObject({ state: 'running', attempt: 1 })
 })
 
 test('LEASE-13: two who reserve at once never get the same run', async () => {

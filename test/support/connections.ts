@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { afterEach, expect, vi } from 'vitest'
-import type { TestDatabase } from './database.ts'
+import type { Address, TestDatabase } from './database.ts'
 import { HandClient } from './variant.ts'
 
 /** One session of an interleaving, by hand: what it does waits, or not, as the test says. */
@@ -70,9 +70,9 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((connection) => connection.close()))
 })
 
-/** A session that ends with the test. */
-export async function connect(database: TestDatabase): Promise<Connection> {
-  const connection = new Connection(new HandClient(database.connectionString), database)
+/** A session that ends with the test, of the test's own user or of another. */
+export async function connect(database: TestDatabase, as: Address = database): Promise<Connection> {
+  const connection = new Connection(new HandClient(as.connectionString), database)
   open.push(connection)
   return await connection.open()
 }
