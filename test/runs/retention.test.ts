@@ -141,6 +141,10 @@ test('RUN-14: a run whose time is over is not brought back, since its memos may 
 test('RUN-15: done runs go a day after their end, in bounded batches, and live ones stay', async () => {
   const client = openClient(database)
   const live = await client.start(short)
+  const { rows } = await database.query<{ id: string }>(
+    `insert into holdfast.runs (id, workflow, state, priority, max_attempts, created_at, due_at, ended_at)
+     values (gen_random_uuid(), 'not so long done', 'done', 0, 1, now(), now(), now() - interval '23 hours') returning id`,
+  )
   await database.query(
     `insert into holdfast.runs (id, workflow, state, priority, max_attempts, created_at, due_at, ended_at)
      select gen_random_uuid(), 'long done', 'done', 0, 1, now(), now(), now() - interval '25 hours' from generate_series(1, 1200)`,
@@ -149,6 +153,7 @@ test('RUN-15: done runs go a day after their end, in bounded batches, and live o
   expect(counts.slice(0, 2)).toEqual([500, 500])
   expect(counts.at(-1)).toBe(0)
   expect(await client.get(live)).toMatchObject({ state: 'waiting' })
+  expect(await client.get(rows[0]!.id)).toMatchObject({ state: 'done' })
   const { rowCount } = await database.query(`select from holdfast.runs where workflow = 'long done'`)
   expect(rowCount).toBe(0)
 })

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { defineWorkflow, RunFailedError, type RunView } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
+import { HandClient, isPointless, names } from '../support/variant.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
+import { quoteIdentifier } from '../../src/db/schema-names.ts'
 
 const database = useDatabase()
 
@@ -74,10 +76,11 @@ test('RUN-11: a watcher whose sessions are cut sees the end all the same, and so
   expect((await states).at(-1)).toBe('done')
 })
 
-test('RUN-12: whoever has waited for long is told of the end at once, and asks almost nothing meanwhile', async () => {
+/** A run whose handler waits, and a result that has been waited for long enough to be told of. */
+async function waitedFor(name: string) {
   const [entered, go] = [signal(), signal()]
   const workflow = defineWorkflow({
-    name: 'waited for',
+    name,
     handler: async () => {
       entered.give()
       await go.promise
@@ -89,11 +92,42 @@ test('RUN-12: whoever has waited for long is told of the end at once, and asks a
   const run = await client.start(workflow)
   const result = client.result(run)
   await entered.promise
+  return { run, result, go }
+}
+
+test.skipIf(isPointless('no-notify', 'there is no word to hear'))(
+  'RUN-12: whoever has waited for long is told of the end by name',
+  async () => {
+    const { run, result, go } = await waitedFor('told of')
+    const watcher = async (): Promise<string | undefined> =>
+      (await database.query<{ watcher: string }>('select watcher from holdfast.watches where run_id = $1', [run.id]))
+        .rows[0]?.watcher
+    await expect.poll(watcher).toBeDefined()
+    const ear = new HandClient({ connectionString: database.connectionString })
+    await ear.connect()
+    const heard = new Promise<string | undefined>(
+      (resolve) => void ear.on('notification', (each) => resolve(each.payload)),
+    )
+    await ear.query(`listen ${quoteIdentifier(`${names.channel}:${await watcher()}`)}`)
+    go.give()
+    expect(await result).toBe('at last')
+    expect(await heard).toBe(run.id)
+    await ear.end()
+  },
+)
+
+test('RUN-11: whoever is told nothing asks, and sees the end', async () => {
+  await database.query(
+    `create function public.forget() returns trigger language plpgsql as $$ begin return null; end $$;
+     create trigger forget before insert on holdfast.watches for each row execute function public.forget()`,
+  )
+  const { result, go } = await waitedFor('told nothing')
   await expect
-    .poll(async () => (await database.query('select from holdfast.watches where run_id = $1', [run.id])).rowCount)
-    .toBe(1)
+    .poll(async () => (await database.query(`select from pg_stat_activity where query ilike 'listen%:%'`)).rowCount)
+    .toBeGreaterThan(0)
   go.give()
   expect(await result).toBe('at last')
+  await database.query('drop trigger forget on holdfast.watches')
 })
 
 test('RUN-12: a watch ends with its signal, its loop, or its client', async () => {
