@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorkflow } from '../../src/index.ts'
+import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
@@ -108,6 +109,11 @@ test('LEASE-13: what is said of a lost lease is refused for one of two reasons, 
   const [fresh] = await client.reserve({ workflows: ['first'] })
   expect(fresh).toMatchObject({ id: stale!.id, attempt: 2, token: 3 })
   await refusals('superseded')
+  const { rows } = await database.query<{ until: Date }>(
+    'select lease_until as until from holdfast.runs where id = $1',
+    [fresh!.id],
+  )
+  expect(rows[0]?.until).toEqual(fresh?.leaseExpiresAt)
   await client.ack(fresh!, 'mine')
   await client.ack(fresh!, 'mine')
   await expect(client.nack(fresh!)).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'not_found' })
@@ -166,6 +172,17 @@ test('LEASE-13: two who reserve at once never get the same run', async () => {
   expect(new Set(ids).size).toBe(ids.length)
   const rest = await client.reserve({ workflows: ['first'], max: 60 })
   expect(ids.length + rest.length).toBe(60)
+})
+
+test('LEASE-13: a run that somebody has locked is passed over', async () => {
+  const client = openClient(database)
+  const [locked, free] = await client.startMany(first, [{ input: 1, priority: 9 }, { input: 2 }])
+  const holder = await connect(database)
+  await holder.query('begin')
+  await holder.query('select from holdfast.runs where id = $1 for update', [locked?.id])
+  const [reserved] = await client.reserve({ workflows: ['first'] })
+  expect(reserved?.id).toBe(free?.id)
+  await holder.query('commit')
 })
 
 test.each([
