@@ -8,6 +8,10 @@ import { fileURLToPath } from 'node:url'
  *   ts                      nothing more; it may use the names that ambient.d.ts declares
  *   ts name=workflows.ts    other blocks of its page can import it under that name
  *   ts run                  it is run, and each `console.log(…) // text` in it must print that text
+ *   ts name=x.test.ts       the tests in it are run, with those of its page beside them
+ *
+ * A SQL block marked `run` is sent to the database, after what stands above it on its page; if it says what
+ * comes of that, each `; -- text` is a row that is answered, with ` | ` between its columns.
  */
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,35 +1,28 @@
-import { mkdtemp, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formatWithOptions } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Client, Workflow } from '../../src/index.ts'
-import { useDatabase } from '../support/database.ts'
+import { useDatabase, type TestDatabase } from '../support/database.ts'
 import { isPointless } from '../support/variant.ts'
 import { openClient, startWorker } from '../support/worker.ts'
-import { blocks, root, type Block } from './pages.ts'
-import { typeCheck, type Placed } from './type-check.ts'
+import { blocks, type Block } from './pages.ts'
+import { placeSnippets, type Placed } from './place-snippets.ts'
+import { runSql } from './run-sql.ts'
+import { typeCheck } from './type-check.ts'
 
 const snippets = blocks.filter((block) => block.language === 'ts')
-const placed: Placed[] = []
-const database = useDatabase()
+const toRun = blocks.filter((block) => block.isRun && ['ts', 'sql'].includes(block.language))
+let placed: readonly Placed[] = []
 let folder: string
 
 const isElsewhere = isPointless('odd-schema', 'the pages use the default schema, and tables of their own')
 
 beforeAll(async () => {
   folder = realpathSync(await mkdtemp(join(tmpdir(), 'holdfast-docs-')))
-  await symlink(`${root}node_modules`, join(folder, 'node_modules'), 'junction')
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  for (const block of snippets) {
-    // Blocks of a page lie beside each other, so that they can import one another by name.
-    const home = join(folder, block.page.replaceAll(/\W/g, '-'))
-    const file = join(home, block.name ?? `line-${block.line}.ts`)
-    await mkdir(home, { recursive: true })
-    await writeFile(file, asModule(block))
-    placed.push({ ...block, file })
-  }
+  placed = await placeSnippets(folder, snippets)
 })
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -39,24 +32,34 @@ test('the pages have snippets, and some are run', () => {
   expect(snippets.filter((block) => block.isRun).length).toBeGreaterThan(10)
 })
 
-test('every TypeScript snippet type-checks', () => {
+// The libraries that the pages use have a great many types.
+test('every TypeScript snippet type-checks', { timeout: 120_000 }, () => {
   expect(typeCheck(placed)).toEqual([])
 })
 
-describe.skipIf(isElsewhere)('a snippet that is run prints what it says', () => {
+const pagesToRun = [...new Set(toRun.map(({ page }) => page))]
+
+describe.skipIf(isElsewhere).each(pagesToRun)('what %s shows comes out as it says', (page) => {
+  const database = useDatabase()
+  const listeners = process.listeners('SIGTERM')
+
   afterEach(() => {
+    for (const added of process.listeners('SIGTERM')) {
+      if (!listeners.includes(added)) process.off('SIGTERM', added)
+    }
     vi.unstubAllEnvs()
     vi.unstubAllGlobals()
     vi.restoreAllMocks()
   })
 
-  test.each(snippets.filter((block) => block.isRun).map((block) => [`${block.page}:${block.line}`, block] as const))(
-    '%s',
+  test.each(toRun.filter((block) => block.page === page).map((block) => [block.line, block] as const))(
+    'line %i',
     async (_, block) => {
+      if (block.language === 'sql') return await runSql(database.connectionString, block)
       const said = expectedLines(block)
       expect(said, 'A snippet that is run says what it prints.').not.toEqual([])
       vi.stubEnv('DATABASE_URL', database.connectionString)
-      vi.stubGlobal('client', clientWithWorkers())
+      vi.stubGlobal('client', clientWithWorkers(database))
       vi.stubGlobal('pool', database.pool)
       const lines: string[] = []
       vi.spyOn(console, 'log').mockImplementation((...values) => {
@@ -70,12 +73,6 @@ describe.skipIf(isElsewhere)('a snippet that is run prints what it says', () => 
   )
 })
 
-/** The name of the package leads to its source, and the block is a module even if it imports nothing. Lines stay. */
-function asModule({ content }: Block): string {
-  const text = content.replaceAll(/(?<=\bfrom )'holdfast'/g, `'${root}src/index.ts'`)
-  return /^(?:import|export)\b/m.test(text) ? text : `export {};${text}`
-}
-
 function fileOf({ page, line }: Block): string {
   return placed.find((each) => each.page === page && each.line === line)?.file ?? ''
 }
@@ -86,19 +83,20 @@ function expectedLines({ content }: Block): string[] {
 }
 
 /** A client for which every workflow it starts has a worker, as the pages ask their reader to imagine. */
-function clientWithWorkers(): Client {
+function clientWithWorkers(database: TestDatabase): Client {
   const own = openClient(database)
   const seen = new Map<Workflow, Promise<unknown>>()
   return new Proxy(own, {
     get: (_, name) => {
-      if (name !== 'start') {
+      if (name !== 'start' && name !== 'startMany') {
         const member: unknown = Reflect.get(own, name)
         return typeof member === 'function' ? member.bind(own) : member
       }
-      return async (workflow: Workflow, ...rest: [unknown, object?]) => {
+      const call = own[name].bind(own) as (workflow: Workflow, ...rest: unknown[]) => Promise<unknown>
+      return async (workflow: Workflow, ...rest: unknown[]) => {
         if (!seen.has(workflow)) seen.set(workflow, startWorker(database, { workflows: [workflow] }))
         await seen.get(workflow)
-        return await own.start(workflow, ...rest)
+        return await call(workflow, ...rest)
       }
     },
   })

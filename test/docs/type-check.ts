@@ -1,10 +1,6 @@
 import ts from 'typescript'
-import { root, type Block } from './pages.ts'
-
-export interface Placed extends Block {
-  /** Where the block was written to. */
-  readonly file: string
-}
+import { root } from './pages.ts'
+import type { Placed } from './place-snippets.ts'
 
 /** What the compiler has to say about the blocks, at their lines in the pages. One program checks them all. */
 export function typeCheck(placed: readonly Placed[]): string[] {
