@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { sql as drizzleSql } from 'drizzle-orm'
@@ -12,6 +10,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { fromDrizzle, fromKnex, fromKysely, fromPostgresJs, fromPrisma } from '../../src/adapters.ts'
 import type { Queryable } from '../../src/index.ts'
+import { generatePrismaClient } from '../support/prisma-client.ts'
 
 /** A transaction of a library, as its users have it. */
 export interface Inside {
@@ -120,19 +119,8 @@ interface PrismaClient {
 
 type PrismaClass = new (options: { adapter: PrismaPg }) => PrismaClient
 
-/** Prisma's client is generated from a schema. The engine it would download has no part in that. */
 async function generateClient(folder: string): Promise<PrismaClass> {
-  cpSync(new URL('schema.prisma', import.meta.url), join(folder, 'schema.prisma'))
-  const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
-  execFileSync(process.execPath, [cli, 'generate', '--schema', join(folder, 'schema.prisma')], {
-    stdio: 'pipe',
-    env: {
-      ...process.env,
-      PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
-      PRISMA_HIDE_UPDATE_MESSAGE: '1',
-      CHECKPOINT_DISABLE: '1',
-    },
-  })
+  generatePrismaClient(new URL('schema.prisma', import.meta.url), folder)
   const { PrismaClient } = (await import(join(folder, 'generated', 'client.ts'))) as { PrismaClient: PrismaClass }
   return PrismaClient
 }
