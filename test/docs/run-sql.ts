@@ -1,10 +1,10 @@
-import pg from 'pg'
 import { expect } from 'vitest'
+import { HandClient } from '../support/variant.ts'
 import type { Block } from './pages.ts'
 
 /** Sends a block to the database as psql does, and compares what it answers with what the block says, if it does. */
 export async function runSql(connectionString: string, { content }: Block): Promise<void> {
-  const client = new pg.Client({ connectionString, types: { getTypeParser: () => (text: string) => text } })
+  const client = new HandClient({ connectionString, types: { getTypeParser: () => (text: string) => text } })
   await client.connect()
   try {
     const answers = [await client.query<Record<string, string | null>>(content)].flat()
