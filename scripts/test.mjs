@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureInstalled, root } from './bootstrap.mjs'
+import { whyNoEngine } from './engine.mjs'
 
 // `npm test`: the whole gate, stopped by the first failure. With arguments, only vitest runs, with those arguments.
 
@@ -28,6 +29,7 @@ const stages = [
     name: 'tests',
     command: [programs.vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
   },
+  { name: 'containers', command: ['scripts/containers.mjs'], whySkipped: whyNoEngine },
   { name: 'matrix', command: ['scripts/matrix.mjs', '--smoke'] },
   { name: 'chaos: storm', command: ['test/chaos/run.mjs', 'storm', '--short'] },
   { name: 'chaos: outages', command: ['test/chaos/run.mjs', 'outages', '--short'] },
@@ -44,11 +46,17 @@ function run(command) {
   return status === 0
 }
 
-function runGate() {
+async function runGate() {
   rmSync(report, { force: true })
   const done = []
-  for (const { name, command } of stages) {
+  for (const { name, command, whySkipped } of stages) {
     console.log(`\n== ${name}`)
+    const why = await whySkipped?.()
+    if (why !== undefined) {
+      console.log(`skipped: ${why}`)
+      done.push(`skipped           ${name}`)
+      continue
+    }
     const began = performance.now()
     const isGood = run(command)
     done.push(
@@ -73,7 +81,7 @@ const args = process.argv.slice(2)
 if (args.length > 0) {
   process.exitCode = run([programs.vitest, 'run', ...args]) ? 0 : 1
 } else {
-  const { done, failed } = runGate()
+  const { done, failed } = await runGate()
   const counts = readReport()
   console.log(`\n${done.join('\n')}`)
   if (failed) console.error(`\nThe gate stopped at: ${failed}`)
