@@ -88,7 +88,7 @@ async function untilDone(peer: Peer, database: pg.Client, load: Load): Promise<v
 }
 
 /** A peer that kept fewer answers than it was given did less work than the others. */
-async function checkSteps(peer: Peer, database: pg.Client, load: Load): Promise<void> {
+export async function checkSteps(peer: Peer, database: pg.Client, load: Load): Promise<void> {
   const kept = await peer.countSteps(database)
   const expected = load.runs * load.steps
   if (kept !== undefined && kept !== expected) throw new Error(`${kept} step answers were kept, not ${expected}.`)
@@ -100,13 +100,13 @@ async function timed(fn: () => Promise<void>): Promise<number> {
   return performance.now() - begunAt
 }
 
-async function patiently(work: Promise<void>): Promise<void> {
+export async function patiently<T>(work: Promise<T>): Promise<T> {
   const given = new AbortController()
-  const late = sleep(phasePatienceMs, undefined, { signal: given.signal }).then(() => {
+  const late = sleep(phasePatienceMs, undefined, { signal: given.signal }).then((): never => {
     throw new Error('The worker did not finish its runs in time.')
   })
   try {
-    await Promise.race([work, late])
+    return await Promise.race([work, late])
   } finally {
     given.abort()
     late.catch(() => {})

@@ -3,41 +3,67 @@
  * result.
  */
 import { parseArgs } from 'node:util'
-import { peerNames, works } from './peers/peer.ts'
-import { tableOf } from './report.ts'
-import { runThroughput, type ThroughputOptions } from './throughput.ts'
+import { latencyTable } from './latency-table.ts'
+import { runLatency } from './latency.ts'
+import { peerNames, timedPeerNames, works, type Work } from './peers/peer.ts'
+import { throughputTable } from './throughput-table.ts'
+import { runThroughput } from './throughput.ts'
 
-const usage = `npm run bench -- throughput [options]
-  --work W0,W1,W3,W10                  which works; default: all
-  --slots 16,64,200                    how many runs a worker may have in flight
+const usage = `npm run bench -- throughput [options]     runs a second, with as many in flight as there are slots
+npm run bench -- latency [options]        how long one run takes on an idle system
+  --work W0,W1,W3,W10                  which works; default: all, of latency W0,W3
   --rounds 3                           rounds of each cell
-  --runs N                             runs of a round; default: what takes 3 to 20 seconds
-  --peers ceiling,graphile,holdfast    who takes part; default: all
-  --profile FOLDER                     leave a CPU profile of every worker process there
+  --runs N                             runs of a round; default: throughput what takes 3 to 20 seconds, latency 300
+  --peers ceiling,graphile,holdfast    who takes part; default: all, of latency without ceiling
+  --slots 16,64,200                    throughput: how many runs a worker may have in flight
+  --profile FOLDER                     throughput: leave a CPU profile of every worker process there
   --json                               end stdout with the result as one line of JSON
 BENCH_DATABASE_URL names a server to use, as a superuser, instead of one of the benchmark's own.`
 
 class UsageError extends Error {}
 
-interface Command {
-  readonly options: ThroughputOptions
-  readonly isJson: boolean
+type Values = ReturnType<typeof split>['values']
+
+interface Report {
+  readonly result: object
+  readonly table: string
 }
 
-function parse(args: string[]): Command {
-  const { values, positionals } = split(args)
-  if (positionals.length !== 1 || positionals[0] !== 'throughput') throw new UsageError('Name one suite: throughput.')
-  return {
-    options: {
-      works: namesIn('work', works, values.work),
-      slots: values.slots.split(',').map((text) => countIn('slots', text)),
-      rounds: countIn('rounds', values.rounds),
-      runs: values.runs === undefined ? undefined : countIn('runs', values.runs),
-      peers: namesIn('peers', peerNames, values.peers),
-      profileFolder: values.profile,
-    },
-    isJson: values.json,
-  }
+const latencyWorks: readonly Work[] = ['W0', 'W3']
+
+const say = (line: string): void => console.error(line)
+
+const suites: Readonly<Record<string, (values: Values) => Promise<Report>>> = {
+  async throughput(values) {
+    const result = await runThroughput(
+      {
+        works: namesIn('work', works, values.work) ?? works,
+        slots: (values.slots ?? '16,64,200').split(',').map((text) => countIn('slots', text)),
+        rounds: countIn('rounds', values.rounds),
+        runs: values.runs === undefined ? undefined : countIn('runs', values.runs),
+        peers: namesIn('peers', peerNames, values.peers) ?? peerNames,
+        profileFolder: values.profile,
+      },
+      say,
+    )
+    return { result, table: throughputTable(result) }
+  },
+
+  async latency(values) {
+    if (values.slots !== undefined || values.profile !== undefined) {
+      throw new UsageError('--slots and --profile belong to throughput.')
+    }
+    const result = await runLatency(
+      {
+        works: namesIn('work', works, values.work) ?? latencyWorks,
+        rounds: countIn('rounds', values.rounds),
+        runs: values.runs === undefined ? undefined : countIn('runs', values.runs),
+        peers: namesIn('peers', timedPeerNames, values.peers) ?? timedPeerNames,
+      },
+      say,
+    )
+    return { result, table: latencyTable(result) }
+  },
 }
 
 function split(args: string[]) {
@@ -47,7 +73,7 @@ function split(args: string[]) {
       allowPositionals: true,
       options: {
         work: { type: 'string' },
-        slots: { type: 'string', default: '16,64,200' },
+        slots: { type: 'string' },
         rounds: { type: 'string', default: '3' },
         runs: { type: 'string' },
         peers: { type: 'string' },
@@ -60,9 +86,12 @@ function split(args: string[]) {
   }
 }
 
-function namesIn<T extends string>(option: string, known: readonly T[], text: string | undefined): readonly T[] {
-  if (text === undefined) return known
-  return text.split(',').map((given) => {
+function namesIn<T extends string>(
+  option: string,
+  known: readonly T[],
+  text: string | undefined,
+): readonly T[] | undefined {
+  return text?.split(',').map((given) => {
     const name = known.find((one) => one === given)
     if (name === undefined) throw new UsageError(`--${option}: "${given}" is not one of ${known.join(', ')}.`)
     return name
@@ -78,10 +107,13 @@ function countIn(option: string, text: string): number {
 }
 
 try {
-  const { options, isJson } = parse(process.argv.slice(2))
-  const result = await runThroughput(options, (line) => console.error(line))
-  console.error(`\n${tableOf(result)}`)
-  if (isJson) console.log(JSON.stringify(result))
+  const { values, positionals } = split(process.argv.slice(2))
+  const [name = '', ...rest] = positionals
+  const suite = Object.hasOwn(suites, name) && rest.length === 0 ? suites[name] : undefined
+  if (!suite) throw new UsageError(`Name one suite: ${Object.keys(suites).join(' or ')}.`)
+  const { result, table } = await suite(values)
+  console.error(`\n${table}`)
+  if (values.json) console.log(JSON.stringify(result))
 } catch (error) {
   console.error(error instanceof UsageError ? `${error.message}\n\n${usage}` : error)
   process.exitCode = error instanceof UsageError ? 2 : 1

@@ -63,6 +63,12 @@ export function median(values: readonly number[]): number | null {
   return upper === undefined || lower === undefined ? null : (lower + upper) / 2
 }
 
+/** The smallest value that is not below `share` percent of them. */
+export function percentile(values: readonly number[], share: number): number | null {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.ceil((sorted.length * share) / 100) - 1] ?? null
+}
+
 export interface RoundFigures {
   readonly runs_s: number
   readonly enqueue_s: number

@@ -42,6 +42,17 @@ export class WorkerHandle {
     await this.#ask({ type: 'load', peer, load }, 'loaded')
   }
 
+  /** Resolves when it takes runs. */
+  async start(): Promise<void> {
+    await this.#ask({ type: 'start' }, 'started')
+  }
+
+  /** When each run's handler was first called. */
+  async begunAt(): Promise<Readonly<Record<number, number>>> {
+    const report = await this.#ask({ type: 'begun' }, 'begun')
+    return report.instants
+  }
+
   /** Resolves when every handler has finished. */
   async work(): Promise<void> {
     await this.#ask({ type: 'start' }, 'finished')

@@ -1,28 +1,38 @@
 /** The one worker process of a round. It loads its peer first, so that module loading is in nobody's figures. */
 import { peers } from './peers/index.ts'
+import { instant } from './instant.ts'
 import type { Load, PeerName, PeerWorker } from './peers/peer.ts'
 
 export type Command =
   | { readonly type: 'load'; readonly peer: PeerName; readonly load: Load }
   | { readonly type: 'start' }
   | { readonly type: 'cpu' }
+  | { readonly type: 'begun' }
   | { readonly type: 'stop' }
 
 export type Report =
   | { readonly type: 'loaded' }
+  | { readonly type: 'started' }
   | { readonly type: 'finished' }
   | { readonly type: 'cpu'; readonly ms: number }
+  | { readonly type: 'begun'; readonly instants: Readonly<Record<number, number>> }
   | { readonly type: 'failed'; readonly error: string }
 
 let given: { readonly peer: PeerName; readonly load: Load } | undefined
 let worker: PeerWorker | undefined
 let finishedCount = 0
+/** When each run's handler was first called. Told when it is all over: a message in between would be in the figures. */
+const begunAt = new Map<number, number>()
 
 function report(message: Report): void {
   process.send?.(message)
 }
 
-function countFinished(): void {
+function begun(run: number): void {
+  if (!begunAt.has(run)) begunAt.set(run, instant())
+}
+
+function finished(): void {
   finishedCount++
   if (finishedCount === given?.load.runs) report({ type: 'finished' })
 }
@@ -34,11 +44,15 @@ const obey: { readonly [Type in Command['type']]: (command: Extract<Command, { t
     report({ type: 'loaded' })
   },
   async start() {
-    if (given) worker = await peers[given.peer].startWorker(given.load, countFinished)
+    if (given) worker = await peers[given.peer].startWorker(given.load, { begun, finished })
+    report({ type: 'started' })
   },
   async cpu() {
     const { user, system } = process.cpuUsage()
     report({ type: 'cpu', ms: (user + system) / 1000 })
+  },
+  async begun() {
+    report({ type: 'begun', instants: Object.fromEntries(begunAt) })
   },
   async stop() {
     await worker?.stop()

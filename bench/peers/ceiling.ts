@@ -87,7 +87,7 @@ export const ceiling: Peer = {
     }
   },
 
-  async startWorker({ connectionString, slots, steps }, finished) {
+  async startWorker({ connectionString, slots, steps }, { begun, finished }) {
     const pool = openPool(connectionString, 16)
     const keep = new Batcher<KeptStep>((kept) =>
       pool.query({
@@ -119,6 +119,7 @@ export const ceiling: Peer = {
       taskList: {
         run: async (payload) => {
           const { id, i } = payload as Payload
+          begun(i)
           for (let seq = 0; seq < steps; seq++) {
             await keep.add({ run: id, seq, output: JSON.stringify(await stepBody(i, seq)) })
           }

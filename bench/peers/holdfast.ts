@@ -1,7 +1,7 @@
 /** Holdfast through its public surface, as built: what is measured is what is shipped. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type * as Holdfast from '../../src/index.ts'
-import { count, inLanes, stepBody, type Load, type Peer } from './peer.ts'
+import { count, inLanes, stepBody, type HandlerCalls, type Load, type TimedPeer } from './peer.ts'
 
 interface Input {
   readonly i: number
@@ -23,12 +23,13 @@ function loadBuilt(): Promise<typeof Holdfast> {
   return import(built)
 }
 
-async function workflowOf({ steps }: Load, finished: () => void): Promise<Holdfast.Workflow<Input>> {
+async function workflowOf({ steps }: Load, { begun, finished }: HandlerCalls): Promise<Holdfast.Workflow<Input>> {
   const { defineWorkflow } = await loadBuilt()
   return defineWorkflow({
     name: 'bench',
     input,
     handler: async ({ i }, run) => {
+      begun(i)
       for (let step = 0; step < steps; step++) await run.step(`step ${step}`, () => stepBody(i, step))
       finished()
       return { ok: true, i }
@@ -36,15 +37,31 @@ async function workflowOf({ steps }: Load, finished: () => void): Promise<Holdfa
   })
 }
 
-export const holdfast: Peer = {
+async function openHoldfast(load: Load) {
+  const { createClient } = await loadBuilt()
+  const workflow = await workflowOf(load, { begun: ignore, finished: ignore })
+  const client = createClient({ connectionString: load.connectionString })
+  // The first call of a client migrates, whatever it asks.
+  await client.get(crypto.randomUUID())
+  return { client, workflow }
+}
+
+export const holdfast: TimedPeer = {
   async openClient(load) {
-    const { createClient } = await loadBuilt()
-    const workflow = await workflowOf(load, () => {})
-    const client = createClient({ connectionString: load.connectionString })
-    // The first call of a client migrates, whatever it asks.
-    await client.get(crypto.randomUUID())
+    const { client, workflow } = await openHoldfast(load)
     return {
       enqueue: () => inLanes(load.runs, startLanes, (i) => client.start(workflow, { i })),
+      close: () => client.close(),
+    }
+  },
+
+  async openStarter(load) {
+    const { client, workflow } = await openHoldfast(load)
+    return {
+      start: async (i) => {
+        const started = await client.start(workflow, { i })
+        return () => client.result(started)
+      },
       close: () => client.close(),
     }
   },
@@ -53,11 +70,11 @@ export const holdfast: Peer = {
     await loadBuilt()
   },
 
-  async startWorker(load, finished) {
+  async startWorker(load, calls) {
     const { createWorker } = await loadBuilt()
     const worker = createWorker({
       connectionString: load.connectionString,
-      workflows: [await workflowOf(load, finished)],
+      workflows: [await workflowOf(load, calls)],
       concurrency: load.slots,
       logger: { debug: ignore, info: ignore, warn: console.error, error: console.error },
     })

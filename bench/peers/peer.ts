@@ -1,6 +1,6 @@
 /**
  * What every peer of a round must be able to do. The harness's process is the client, a fresh child process is the
- * worker, and the harness alone reads the clock.
+ * worker.
  */
 import type pg from 'pg'
 
@@ -28,8 +28,21 @@ export interface PeerClient {
   close(): Promise<void>
 }
 
+/** Starts runs one at a time, and waits for the end of each. */
+export interface PeerStarter {
+  /** Resolves when the run is durable. What it answers resolves when the run's output is here and durable. */
+  start(run: number): Promise<() => Promise<unknown>>
+  close(): Promise<void>
+}
+
 export interface PeerWorker {
   stop(): Promise<void>
+}
+
+/** What a handler calls, in the worker process. */
+export interface HandlerCalls {
+  begun(run: number): void
+  finished(): void
 }
 
 export interface Peer {
@@ -37,12 +50,21 @@ export interface Peer {
   openClient(load: Load): Promise<PeerClient>
   /** Called in the worker process before the clock starts: loads what it will run. */
   prepareWorker?(): Promise<unknown>
-  /** Called in the worker process; calls `finished` at the end of every handler. */
-  startWorker(load: Load, finished: () => void): Promise<PeerWorker>
+  /** Called in the worker process; makes the calls at the beginning and the end of every handler. */
+  startWorker(load: Load, calls: HandlerCalls): Promise<PeerWorker>
   /** How many runs are durably done. */
   countDone(database: pg.Client, load: Load): Promise<number>
   /** How many step answers are kept; undefined for a peer that has no steps. */
   countSteps(database: pg.Client): Promise<number | undefined>
+}
+
+/** A peer whose starters learn of their runs' ends. */
+export const timedPeerNames = ['graphile', 'holdfast'] as const
+export type TimedPeerName = (typeof timedPeerNames)[number]
+
+export interface TimedPeer extends Peer {
+  /** As `openClient`. */
+  openStarter(load: Load): Promise<PeerStarter>
 }
 
 export interface StepAnswer {

@@ -1,7 +1,6 @@
 import type { Medians } from './measure.ts'
+import { layOut, type Row } from './table.ts'
 import type { ThroughputResult } from './throughput.ts'
-
-type Row = readonly (string | number | null)[]
 
 const header: Row = [
   'work',
@@ -16,8 +15,8 @@ const header: Row = [
   'WAL B/run',
 ]
 
-/** The table for people; the JSON line is for programs. */
-export function tableOf({ results }: ThroughputResult): string {
+/** For people; the JSON line is for programs. */
+export function throughputTable({ results }: ThroughputResult): string {
   const rows = Object.entries(results).flatMap(([work, cells]) =>
     Object.entries(cells).flatMap(([slots, cell]) => [
       rowOf([work, slots, 'holdfast'], cell, [cell.vs_graphile, cell.vs_ceiling]),
@@ -37,10 +36,4 @@ function rowOf(labels: Row, figures: Medians, ratios: Row): Row {
     figures.postgres_cpu_ms,
     figures.wal_bytes,
   ]
-}
-
-function layOut(rows: readonly Row[]): string {
-  const texts = rows.map((row) => row.map((cell) => String(cell ?? '-')))
-  const widths = header.map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
-  return texts.map((row) => row.map((text, column) => text.padStart(widths[column] ?? 0)).join('  ')).join('\n')
 }
