@@ -15,7 +15,7 @@ export interface ThroughputOptions {
 }
 
 /** Holdfast's own medians, its ratios, and the raw medians of the others; null for a peer that did not take part. */
-export interface Cell extends Medians {
+interface Cell extends Medians {
   readonly vs_graphile: number | null
   readonly vs_ceiling: number | null
   readonly peers: Partial<Record<Exclude<PeerName, 'holdfast'>, Medians>>

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runNpm } from './support/run-npm.mjs'
 
 // Runs on a fresh clone, so it imports nothing that has to be installed.
 
@@ -18,10 +18,7 @@ export function ensureInstalled() {
   // Under NODE_ENV=production npm would leave out what the tests and the examples need. No dependency needs its install
   // script: the one there is makes links that the launcher of the embedded server makes itself.
   const args = ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--include=dev', '--include=optional']
-  const npm = process.env.npm_execpath
-  const { status, error } = npm
-    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: 'inherit' })
-    : spawnSync('npm', args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
+  const { status, error } = runNpm(args, { cwd: root, stdio: 'inherit' })
   if (status !== 0) {
     console.error(`npm ci failed${error ? `: ${error.message}` : ''}`)
     process.exit(1)

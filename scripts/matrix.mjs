@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureInstalled, root } from './bootstrap.mjs'
 import { openRepository } from './checks/support/repository.mjs'
+import { findNode, Missing } from './support/find-node.mjs'
 
 /**
  * `npm run test:matrix`: all tests on each Postgres, each Node and in each setting of OPS-04, one axis varied at a time.
@@ -45,26 +46,6 @@ const smokeFiles = {
 const page = join(root, 'docs/matrix.md')
 const longestMs = 30 * 60_000
 const report = join(root, 'node_modules', '.holdfast-matrix.json')
-
-/** Something that is not to be had here. */
-class Missing extends Error {}
-
-/** The program of a major version of Node: the running one, else that of an npm package, kept for the next time. */
-function findNode(/** @type {number} */ major) {
-  if (process.versions.node.startsWith(`${major}.`)) return process.execPath
-  const name = `node-${process.platform}-${process.arch}`
-  const folder = join(root, 'node_modules', '.cache', `holdfast-node-${major}`)
-  const program = join(folder, 'node_modules', name, 'bin', 'node')
-  if (!existsSync(program)) {
-    const args = ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', folder, `${name}@${major}`]
-    const npm = process.env.npm_execpath
-    const options = { stdio: 'ignore', timeout: 120_000 }
-    if (npm) spawnSync(process.execPath, [npm, ...args], options)
-    else spawnSync('npm', args, { ...options, shell: process.platform === 'win32' })
-  }
-  if (!existsSync(program)) throw new Missing(`npm has no ${name}@${major} for this machine.`)
-  return program
-}
 
 /** Which kind of Postgres is of that major version here, and its whole version. */
 function findPostgres(/** @type {number} */ major) {

@@ -11,6 +11,7 @@ const programs = {
   prettier: 'node_modules/prettier/bin/prettier.cjs',
   oxlint: 'node_modules/oxlint/bin/oxlint',
   depcruise: 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
+  knip: 'node_modules/knip/bin/knip.js',
   tsc: 'node_modules/typescript/bin/tsc',
   vitest: 'node_modules/vitest/vitest.mjs',
 }
@@ -21,6 +22,7 @@ const stages = [
   { name: 'format', command: [programs.prettier, '--check', '.'] },
   { name: 'lint', command: [programs.oxlint, '--type-aware'] },
   { name: 'layers', command: [programs.depcruise, 'src', '--config', '.dependency-cruiser.cjs'] },
+  { name: 'nothing unused', command: [programs.knip, '--treat-config-hints-as-errors'] },
   { name: 'house rules', command: ['scripts/checks.mjs'] },
   { name: 'tests of the house rules', command: ['--test', 'scripts/checks/'] },
   { name: 'types', command: [programs.tsc, '--noEmit'] },

@@ -22,7 +22,7 @@ export interface Load {
   readonly connectionString: string
 }
 
-export interface PeerClient {
+interface PeerClient {
   /** Makes `load.runs` runs durable, the best bulk way this peer has. */
   enqueue(): Promise<void>
   close(): Promise<void>

@@ -19,7 +19,7 @@ export interface Call {
   end: 'in flight' | 'answered' | 'cut'
 }
 
-export interface Charge {
+interface Charge {
   readonly orderId: string
   readonly amountCents: number
   readonly receipt: string

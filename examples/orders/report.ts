@@ -16,7 +16,7 @@ export interface OrderOutcome {
   readonly confirmation: string | null
 }
 
-export interface Steps {
+interface Steps {
   readonly ran: number
   readonly recalled: number
   /** Claims, and how many of them were not their run's first. */
@@ -24,7 +24,7 @@ export interface Steps {
   readonly laterClaims: number
 }
 
-export interface Recovery {
+interface Recovery {
   readonly killedWhileCharging: string
   /** Runs that the dead worker held, and how many of them another worker took over. */
   readonly heldRuns: number

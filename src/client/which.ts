@@ -34,7 +34,7 @@ export function readWhich(run: Which): { id?: string; workflow?: string; key?: s
 }
 
 /** Refuses text that no row can hold: sent to the database it would be an error, or find another's row. */
-export function requireStorable(text: string, field: string): void {
+function requireStorable(text: string, field: string): void {
   const problem = unstorable(text)
   if (problem === undefined) return
   throw new ArgumentError(`${field} ${problem}, and nothing is stored under such a text.`, {

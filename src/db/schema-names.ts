@@ -10,7 +10,7 @@ export interface SchemaNames {
   readonly channel: string
 }
 
-export const defaultSchema = 'holdfast'
+const defaultSchema = 'holdfast'
 
 const queueSuffix = '_queue'
 const longestName = 63 - queueSuffix.length

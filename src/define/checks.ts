@@ -10,7 +10,7 @@ import { didYouMean } from './did-you-mean.ts'
 type Check<R> = (field: string) => z.ZodType<R>
 
 /** The largest number an `integer` column holds. */
-export const largestInteger: number = 2 ** 31 - 1
+const largestInteger: number = 2 ** 31 - 1
 
 export function custom<R>(isRight: (value: unknown) => boolean, expected: string): Check<R> {
   return () => z.custom<R>(isRight, expected)

@@ -8,7 +8,7 @@ export interface PoolLike extends Queryable {
   connect(): Promise<Queryable & { release(destroy?: boolean | Error): void }>
 }
 
-export const migrateModes = ['auto', 'verify', 'off'] as const
+const migrateModes = ['auto', 'verify', 'off'] as const
 
 /** `auto` brings the schema up to date, `verify` refuses one that is not, `off` does not look. */
 export type MigrateMode = (typeof migrateModes)[number]

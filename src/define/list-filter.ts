@@ -9,7 +9,7 @@ import type { OptionTable } from './option.ts'
 import { createOptionReader } from './option-reader.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a workflow of any input and output
-export type WorkflowName = Workflow<any, any, any> | string
+type WorkflowName = Workflow<any, any, any> | string
 
 /** What `client.list` takes. A run is listed if it fits all that is given. */
 export interface ListFilter {

@@ -96,7 +96,7 @@ async function supervise(child: ChildProcess): Promise<Postmaster> {
   }
 }
 
-export type PostmasterStatus = 'starting' | 'stopping' | 'ready' | 'standby'
+type PostmasterStatus = 'starting' | 'stopping' | 'ready' | 'standby'
 
 export interface PostmasterFile {
   readonly pid: number
