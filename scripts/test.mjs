@@ -27,6 +27,7 @@ const stages = [
   { name: 'tests of the house rules', command: ['--test', 'scripts/checks/'] },
   { name: 'types', command: [programs.tsc, '--noEmit'] },
   { name: 'build', command: ['scripts/build.mjs'] },
+  { name: 'package', command: ['scripts/package.mjs'] },
   {
     name: 'tests',
     command: [programs.vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
