@@ -16,6 +16,6 @@ export function findNode(/** @type {number} */ major) {
     const args = ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', folder, `${name}@${major}`]
     runNpm(args, { stdio: 'ignore', timeout: 120_000 })
   }
-  if (!existsSync(program)) throw new Missing(`npm has no ${name}@${major} for this machine.`)
+  if (!existsSync(program)) throw new Missing(`npm has no ${name}@${major} for this machine, or reached no registry.`)
   return program
 }

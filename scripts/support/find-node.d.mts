@@ -1,0 +1,1 @@
+export declare function findNode(major: number): string

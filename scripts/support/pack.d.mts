@@ -1,0 +1,1 @@
+export declare function pack(folder: string): string
