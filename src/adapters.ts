@@ -10,20 +10,22 @@ import type { Queryable } from './model/run.ts'
 
 type Rows = readonly unknown[]
 
-/** postgres.js: the `sql` of `sql.begin(async (sql) => …)`. */
+/** What of postgres.js is used. */
 export interface PostgresJsLike {
   unsafe(text: string, values?: never[]): PromiseLike<Rows>
 }
 
+/** postgres.js: the `sql` of `sql.begin(async (sql) => …)`. */
 export function fromPostgresJs(sql: PostgresJsLike): Queryable {
   return queryable((text, values) => sql.unsafe(text, values as never[]))
 }
 
-/** Kysely: the `trx` of `db.transaction().execute(async (trx) => …)`. */
+/** What of Kysely is used. */
 export interface KyselyLike {
   executeQuery(query: never): PromiseLike<{ readonly rows: Rows }>
 }
 
+/** Kysely: the `trx` of `db.transaction().execute(async (trx) => …)`. */
 export function fromKysely(trx: KyselyLike): Queryable {
   return queryable(async (text, values) => {
     const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] }
@@ -32,11 +34,12 @@ export function fromKysely(trx: KyselyLike): Queryable {
   })
 }
 
-/** Knex: the `trx` of `knex.transaction(async (trx) => …)`. */
+/** What of Knex is used. */
 export interface KnexLike {
   raw(text: string, bindings: never): PromiseLike<{ readonly rows: Rows }>
 }
 
+/** Knex: the `trx` of `knex.transaction(async (trx) => …)`. */
 export function fromKnex(trx: KnexLike): Queryable {
   return queryable(async (text, values) => {
     const bindings: unknown[] = []
@@ -48,13 +51,15 @@ export function fromKnex(trx: KnexLike): Queryable {
   })
 }
 
-/** Drizzle: the `tx` of `db.transaction(async (tx) => …)`, and its `sql`. */
+/** What of Drizzle's transactions is used. */
 export interface DrizzleLike {
   execute(query: never): PromiseLike<Rows | { readonly rows: Rows }>
 }
 
+/** The template tag `sql` of Drizzle. */
 export type DrizzleSql = (strings: TemplateStringsArray, ...values: never[]) => unknown
 
+/** Drizzle on pg or postgres.js: the `tx` of `db.transaction(async (tx) => …)`, and `sql` of `drizzle-orm`. */
 export function fromDrizzle(tx: DrizzleLike, sql: DrizzleSql): Queryable {
   return queryable(async (text, values) => {
     const pieces = text.split(/\$\d+/)
@@ -65,11 +70,12 @@ export function fromDrizzle(tx: DrizzleLike, sql: DrizzleSql): Queryable {
   })
 }
 
-/** Prisma: the `tx` of `prisma.$transaction(async (tx) => …)`. */
+/** What of Prisma's client is used. */
 export interface PrismaLike {
   $queryRawUnsafe(text: string, ...values: never[]): PromiseLike<unknown>
 }
 
+/** Prisma: the `tx` of `prisma.$transaction(async (tx) => …)`. */
 export function fromPrisma(tx: PrismaLike): Queryable {
   return queryable(async (text, values) => (await tx.$queryRawUnsafe(text, ...(values as never[]))) as Rows)
 }

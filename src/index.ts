@@ -14,7 +14,9 @@ import { stopOnSignals } from './worker/signals.ts'
 import { defaultTimings } from './worker/timings.ts'
 import { WorkerCore } from './worker/worker.ts'
 
+/** What `createClient` takes: an address or a pg pool, and how to use it. */
 export type ClientOptions = AnyClientOptions<Pool>
+/** What `createWorker` takes: the workflows, where the database is, and how much to do at once. */
 export type WorkerOptions = AnyWorkerOptions<Client, Pool>
 
 /**
@@ -28,8 +30,13 @@ export function createClient(options?: ClientOptions): Client {
   return new Client({ database, clock: systemClock, log: logger, prepare: preparation(database, mode) })
 }
 
+/** Runs workflows' runs in this process: it claims those that are due, and keeps their leases while it works. */
 export interface Worker {
-  /** Resolves when the worker takes runs. */
+  /**
+   * Brings the schema up to date as `migrate` says, and resolves when the worker takes runs.
+   *
+   * @throws ClosedError once it was stopped; what `migrate` throws.
+   */
   start(): Promise<void>
   /** Drains: see the option `grace`. A second call hurries. */
   stop(options?: { grace?: Duration | undefined }): Promise<void>
@@ -71,7 +78,13 @@ export function createWorker(options: WorkerOptions): Worker {
   return worker
 }
 
-/** Brings the schema to this release. Safe to call from any number of processes at once. */
+/**
+ * Brings the schema to this release. Safe to call from any number of processes at once.
+ *
+ * @throws DatabaseVersionError before PostgreSQL 13; DatabasePermissionError; DatabaseUnreachableError;
+ *   ConfigError behind a pooler that lends sessions by the transaction.
+ * @throws SchemaNewerError if a newer release has broken with this one; SchemaChangedError if a migration was edited.
+ */
 export async function migrate(options?: Omit<ClientOptions, 'migrate'>): Promise<MigrateResult> {
   const database = open(parseClientOptions(options))
   try {

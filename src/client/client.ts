@@ -120,7 +120,7 @@ export class Client {
     return await this.#many.start(workflow, items, options, () => this.#record(workflow))
   }
 
-  /** The run as it is now; undefined if there is none. */
+  /** The run as it is now; undefined if there is none. @throws ArgumentError for what cannot name one. */
   async get(run: Which): Promise<RunView | undefined> {
     return (await this.#reader.find(run))?.view
   }
@@ -154,7 +154,7 @@ export class Client {
 
   /**
    * Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. Answers
-   * the run; with `tx` as it is before the commit.
+   * the run; with `tx` as it is before the commit. @throws NotFoundError.
    */
   async cancel(run: Which, options?: CancelOptions): Promise<RunView> {
     const { reason, tx } = parseCancelOptions(options)
@@ -165,7 +165,8 @@ export class Client {
    * Brings a failed or cancelled run back under its id, with a new series of attempts. Kept answers stay; failures the
    * handler went past are dropped, so those steps run again.
    *
-   * @throws KeyTakenError if another run has its key now; InvalidStateError if it has not failed nor been cancelled.
+   * @throws NotFoundError; KeyTakenError if another run has its key now; InvalidStateError if it neither failed nor was
+   *   cancelled, or the time for which it is kept is over.
    */
   async retry(run: Which, options?: RetryOptions): Promise<RunView> {
     const { fresh } = parseRetryOptions(options)

@@ -9,6 +9,7 @@ export interface Info {
   readonly workflows: readonly WorkflowInfo[]
 }
 
+/** A worker that lives, as the database last heard of it. */
 export interface WorkerInfo {
   readonly id: string
   /** Its host and process. */

@@ -9,6 +9,7 @@ import { resend } from './resend.ts'
 import { toRunView, type RunView } from './run-view.ts'
 import { readWhich, type Which } from './which.ts'
 
+/** A part of a list. */
 export interface Page<T> {
   readonly items: readonly T[]
   /** Give it to the next call; undefined: this was the last page. */

@@ -18,6 +18,7 @@ export interface RunRef<O = unknown> {
   readonly '~output'?: O
 }
 
+/** What `start` answers. */
 export interface Started<O = unknown> extends RunRef<O> {
   /** False: the id or key named a run that was there already, and nothing was added. */
   readonly created: boolean

@@ -11,7 +11,9 @@ import type { Starter } from './starter.ts'
 /** What became of one item of a batch whose items stand alone. */
 export type StartedOrError<O = unknown> = Started<O> | { readonly error: Error }
 
-export type StartManyItem<I> = (undefined extends I ? { input?: I } : { input: I }) & Omit<StartOptions, 'tx'>
+/** One start of `startMany`: its input, and the options of `start` but for `tx`. */
+export type StartManyItem<I> = (undefined extends I ? { input?: NoInfer<I> } : { input: NoInfer<I> }) &
+  Omit<StartOptions, 'tx'>
 
 /** Starts many runs of a workflow. An error of one of them names its place. */
 export class ManyStarter {

@@ -14,7 +14,9 @@ import { checksum, functionFiles, migrationFiles, type Migration, type SqlFile }
  * breaks older ones.
  */
 
+/** What `migrate` did. */
 export interface MigrateResult {
+  /** The names of the migrations that were missing; none if the schema was up to date. */
   readonly applied: readonly string[]
   readonly isFunctionsReplaced: boolean
 }

@@ -1,3 +1,4 @@
+/** Try again as a counted attempt, come back later uncounted, or give up for good. */
 export type DirectiveKind = 'retry' | 'snooze' | 'fail'
 
 /** What a directive asks for. Durations are in milliseconds; a `retry` without one uses the workflow's own backoff. */

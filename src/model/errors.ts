@@ -3,6 +3,7 @@
  * option or argument) and a `remedy` (what to do about it). docs/errors.md has one line for each; a test compares.
  */
 
+/** What an error can say beside its message. */
 export interface Problem {
   /** The option, argument or path that is wrong. */
   readonly field?: string | undefined
@@ -11,6 +12,7 @@ export interface Problem {
   readonly cause?: unknown
 }
 
+/** Every code, as it is in `code` and in docs/errors.md. */
 export const errorCodes = [
   'CONFIG',
   'ARGUMENT',
@@ -44,8 +46,10 @@ export const errorCodes = [
   'SCHEMA_CHANGED',
 ] as const
 
+/** The stable name of a kind of error. */
 export type ErrorCode = (typeof errorCodes)[number]
 
+/** What all our errors are: `code` for programs, `field` and `remedy` for whoever reads. */
 export abstract class HoldfastError extends Error {
   abstract readonly code: ErrorCode
   readonly field: string | undefined
@@ -75,6 +79,7 @@ export class DurationError extends HoldfastError {
   readonly code = 'DURATION'
 }
 
+/** One thing that a schema refused; `path` is where in the value. */
 export interface SchemaIssue {
   readonly path: string
   readonly message: string
@@ -181,6 +186,7 @@ export const failureCauses = [
   'admin',
 ] as const
 
+/** One of `failureCauses`. */
 export type FailureCause = (typeof failureCauses)[number]
 
 /** The run failed for good: `failure` says why, `cause` is its last error. */

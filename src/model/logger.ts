@@ -6,4 +6,5 @@ export interface Logger {
   error(fields: LogFields, message: string): void
 }
 
+/** What a log line is about, by name. */
 export type LogFields = Readonly<Record<string, unknown>>

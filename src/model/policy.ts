@@ -11,12 +11,14 @@ export interface RetryPolicy {
   max?: Duration | undefined
   /** Share by which a wait is lengthened or shortened at random. Default 0.1, that is ±10 %. */
   jitter?: number | undefined
-  /** Error classes after which there is no further try. */
+  /** Error classes after which there is no further try. Default []. */
   nonRetryable?: readonly ErrorClass[] | undefined
 }
 
+/** A class of errors, abstract ones too. */
 export type ErrorClass = abstract new (...args: never[]) => Error
 
+/** So many in any stretch of time so long. */
 export interface Rate {
   limit: number
   per: Duration
@@ -26,8 +28,10 @@ export interface Rate {
 export interface Limits<I> {
   /** The group of a run, from its parsed input; undefined: only the workflow's own limits apply. */
   group?: ((input: I) => string | undefined) | undefined
+  /** How many run at once: of the workflow, or `{ limit, perGroup }`. Default: no cap. */
   concurrency?: number | { limit?: number | undefined; perGroup?: number | undefined } | undefined
+  /** How many begin in any stretch of `per`: of the workflow, and `perGroup` of each group. Default: no cap. */
   rate?: Rate | { limit?: number | undefined; per?: Duration | undefined; perGroup: Rate } | undefined
-  /** Slots go round-robin between groups. */
+  /** Slots go round-robin between groups. Default: false. */
   fair?: boolean | undefined
 }

@@ -14,6 +14,7 @@ export interface Step {
   readonly abortSignal: AbortSignal
 }
 
+/** What `run.step` and `run.transaction` take after the body. */
 export interface StepOptions {
   /** Stored beside the answer and compared at replay; at most 64 KiB. Without it replay says "not compared". */
   args?: unknown
@@ -23,6 +24,7 @@ export interface StepOptions {
   timeout?: Duration | undefined
 }
 
+/** How often one step is tried within one attempt of its run, and how long it waits in between. */
 export interface StepRetry extends RetryPolicy {
   /** Default 3, at most 32767. */
   maxTries?: number | undefined

@@ -5,6 +5,7 @@
 
 export const states = ['scheduled', 'waiting', 'running', 'suspended', 'done', 'failed', 'cancelled'] as const
 
+/** Where a run is. `done`, `failed` and `cancelled` are ends; `scheduled` is not due yet, `suspended` waits within. */
 export type State = (typeof states)[number]
 
 /** state -> the states it may move to. `retry` is what brings a failed or cancelled run back. */

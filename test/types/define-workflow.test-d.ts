@@ -3,9 +3,19 @@
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineWorkflow } from '../../src/define/define-workflow.ts'
-import type { Run } from '../../src/model/run.ts'
-import type { Workflow } from '../../src/model/workflow.ts'
+import { defineWorkflow } from '../../src/index.ts'
+import type {
+  ErrorClass,
+  In,
+  Limits,
+  Parsed,
+  Rate,
+  RetryPolicy,
+  Run,
+  Schema,
+  Workflow,
+  WorkflowOptions,
+} from '../../src/index.ts'
 import { expectType } from './type-assert.ts'
 import type { Equal } from './type-assert.ts'
 
@@ -171,3 +181,38 @@ defineWorkflow({ name: 'one of two', output: z.enum(['a', 'b']), handler: () => 
 defineWorkflow({ name: 'object', output: z.object({ a: z.string() }), handler: async () => ({}) })
 // @ts-expect-error -- undefined is no text
 defineWorkflow({ name: 'text', output: z.string(), handler: async () => {} })
+
+// options that are put together before
+const options: WorkflowOptions = { name: 'x', handler: () => 1, priority: undefined }
+const rate: Rate = { limit: 5, per: '1s' }
+const retry: RetryPolicy = { initial: 100, factor: 1.5, max: '1m', jitter: 0, nonRetryable: [TypeError] }
+const limits: Limits<{ tenant: string }> = { group: ({ tenant }) => tenant, concurrency: 5, rate, fair: true }
+void [options, retry, limits]
+// @ts-expect-error -- milliseconds are a number
+const wrongRate: Rate = { limit: 5, per: 5n }
+// @ts-expect-error -- no such word
+const wrongRetry: RetryPolicy = { attempts: 3 }
+// @ts-expect-error -- a limit of groups alone needs its own stretch of time
+const wrongLimits: Limits<string> = { rate: { perGroup: { limit: 1 } } }
+void [wrongRate, wrongRetry, wrongLimits]
+
+// errors are classes, abstract ones too
+abstract class Refusal extends Error {}
+const errorClasses: readonly ErrorClass[] = [Refusal, TypeError]
+// @ts-expect-error -- no error
+const noErrorClass: ErrorClass = Date
+void [errorClasses, noErrorClass]
+
+// what a schema takes and gives; without one both are undefined
+const coerced = z.object({ at: z.iso.date().transform((text) => new Date(text)) })
+expectType<Equal<In<typeof coerced>, { at: string }>>()
+expectType<Equal<Parsed<typeof coerced>, { at: Date }>>()
+expectType<Equal<[In<undefined>, Parsed<undefined>], [undefined, undefined]>>()
+const schemas: readonly Schema[] = [coerced, v.string(), type('string')]
+// @ts-expect-error -- a class is no schema
+const noSchema: Schema = Date
+void [schemas, noSchema]
+
+// what stands in a definition, with its defaults
+expectType<Equal<typeof welcome.definition.maxLeaseMs, number>>()
+expectType<Equal<typeof welcome.definition.deadlineMs, number | undefined>>()

@@ -1,10 +1,8 @@
 // Never run: `tsc --noEmit` is the test. Each @ts-expect-error fails the compilation if its line were accepted.
 
 import { z } from 'zod'
-import { defineWorkflow } from '../../src/define/define-workflow.ts'
-import type { StartArgs, StartOptions } from '../../src/define/start-options.ts'
-import type { Queryable } from '../../src/model/run.ts'
-import type { Workflow } from '../../src/model/workflow.ts'
+import { defineWorkflow } from '../../src/index.ts'
+import type { Queryable, StartArgs, StartOptions, Workflow } from '../../src/index.ts'
 import { expectType } from './type-assert.ts'
 import type { Equal } from './type-assert.ts'
 
