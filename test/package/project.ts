@@ -18,7 +18,16 @@ export class Project {
     const packed = join(this.folder, 'packed')
     mkdirSync(packed)
     this.write('package.json', '{ "private": true, "type": "module" }')
-    const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', pack(packed), ...beside]
+    const args = [
+      'install',
+      '--prefer-offline',
+      '--fetch-retries=1',
+      '--fetch-retry-mintimeout=1000',
+      '--no-audit',
+      '--no-fund',
+      pack(packed),
+      ...beside,
+    ]
     const { status, stderr } = runNpm(args, { cwd: this.folder, encoding: 'utf8', timeout: 150_000 })
     if (status === 0) return
     throw new Error(
