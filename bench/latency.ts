@@ -11,7 +11,7 @@ export interface LatencyOptions {
   readonly peers: readonly TimedPeerName[]
 }
 
-export interface LatencyCell extends LatencyFigures {
+interface LatencyCell extends LatencyFigures {
   /** Null if graphile did not take part. */
   readonly vs_graphile: LatencyFigures | null
   readonly peers: { readonly graphile?: LatencyFigures }

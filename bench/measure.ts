@@ -56,7 +56,7 @@ export async function walBytes(database: pg.Client): Promise<number> {
   return Number(rows[0]?.bytes)
 }
 
-function median(values: readonly number[]): number | null {
+export function median(values: readonly number[]): number | null {
   const sorted = values.toSorted((a, b) => a - b)
   const upper = sorted[Math.floor(sorted.length / 2)]
   const lower = sorted[Math.ceil(sorted.length / 2) - 1]
@@ -87,7 +87,7 @@ const decimals: Readonly<Record<keyof RoundFigures, number>> = {
   wal_bytes: 0,
 }
 
-function round(value: number | null, digits: number): number | null {
+export function round(value: number | null, digits: number): number | null {
   return value === null ? null : Number(value.toFixed(digits))
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorkflow } from '../../src/index.ts'
@@ -148,7 +149,7 @@ test("LEASE-13: whoever reserves ends no worker's lease", async () => {
     name: 'busy',
     handler: async (_, run) => {
       entered.give()
-      await new Promise((resolve) => void run.abortSignal.addEventListener('abort', resolve))
+      await once(run.abortSignal, 'abort')
     },
   })
   await startWorker(database, { workflows: [busy] })
