@@ -25,7 +25,7 @@ const againMs = 10_000
 const pulseMs = 2_000
 
 interface Waiter {
-  readonly since: string | undefined
+  readonly isMet: (look: Look) => boolean
   readonly resolve: (look: Look) => void
   readonly reject: (error: unknown) => void
 }
@@ -57,8 +57,17 @@ export class RunWatch {
     this.#session = new Ear(database, clock, this.#id, (ids) => this.#hear(ids))
   }
 
-  /** Resolves once the run is another than at `since` (undefined: at once). Rejects when the signal aborts. */
-  async change(id: string, since: string | undefined, abortSignal?: AbortSignal): Promise<Look> {
+  /** Resolves once the run is another than at `since`. Rejects when the signal aborts. */
+  async change(id: string, since: string, abortSignal?: AbortSignal): Promise<Look> {
+    return await this.#wait(id, ({ revision }) => revision !== since, abortSignal)
+  }
+
+  /** Resolves once the run has ended, or is not there. Rejects when the signal aborts. */
+  async end(id: string, abortSignal?: AbortSignal): Promise<Look> {
+    return await this.#wait(id, ({ isOver }) => isOver, abortSignal)
+  }
+
+  async #wait(id: string, isMet: Waiter['isMet'], abortSignal?: AbortSignal): Promise<Look> {
     abortSignal?.throwIfAborted()
     if (this.#isClosed) throw closed()
     const now = this.#clock.monotonic()
@@ -73,7 +82,7 @@ export class RunWatch {
         if (watched.waiters.size === 0) this.#watched.delete(id)
       }
       const waiter: Waiter = {
-        since,
+        isMet,
         resolve: (look) => {
           leave()
           resolve(look)
@@ -115,6 +124,8 @@ export class RunWatch {
       const long = due.filter(({ begunAt }) => asked - begunAt > toldAfterMs)
       if (long.length > 0) this.#session.open()
       const isTold = this.#session.isOpen
+      // What is heard from now on may have happened after the look.
+      for (const each of due) each.dueAt = Infinity
       try {
         if (isTold) await this.#look(long, this.#id)
         await this.#look(isTold ? due.filter((each) => !long.includes(each)) : due, null)
@@ -123,7 +134,9 @@ export class RunWatch {
         if (!(error instanceof DatabaseUnreachableError)) for (const waiter of this.#waiters()) waiter.reject(error)
       }
       const now = this.#clock.monotonic()
-      for (const each of due) each.dueAt = now + this.#pauseMs(now - each.begunAt, now - asked, isTold)
+      for (const each of due) {
+        each.dueAt = Math.min(each.dueAt, now + this.#pauseMs(now - each.begunAt, now - asked, isTold))
+      }
       await this.#pause()
     }
     this.#isAsking = false
@@ -144,7 +157,7 @@ export class RunWatch {
       watched.map(({ id }) => id),
     )) {
       for (const waiter of this.#watched.get(look.id)?.waiters ?? []) {
-        if (look.isOver || look.revision !== waiter.since) waiter.resolve(look)
+        if (waiter.isMet(look)) waiter.resolve(look)
       }
     }
   }

@@ -1,9 +1,10 @@
+import type { Look } from '../db/run-calls.ts'
 import type { Clock } from '../model/clock.ts'
 import { formatDuration } from '../model/duration.ts'
 import { ResultTimeoutError, RunCancelledError, RunFailedError, UnserializableError } from '../model/errors.ts'
 import { isFinal } from '../model/state.ts'
 import type { Reader } from './reader.ts'
-import type { RunView } from './run-view.ts'
+import { toRunView, type RunView } from './run-view.ts'
 import type { RunWatch } from './run-watch.ts'
 import type { Which } from './which.ts'
 
@@ -20,11 +21,13 @@ export class Waiter {
   }
 
   async result(run: Which, limitMs: number | undefined, abortSignal: AbortSignal | undefined): Promise<unknown> {
-    const { view, revision } = await this.#reader.require(run)
+    const { view } = await this.#reader.require(run)
     if (isFinal(view.state)) return outputOf(view)
-    if (limitMs === undefined) await this.#end(view.id, revision, abortSignal)
-    else await this.#endWithin(limitMs, view.id, revision, abortSignal)
-    return outputOf((await this.#reader.require(view.id)).view)
+    const look =
+      limitMs === undefined
+        ? await this.#watch.end(view.id, abortSignal)
+        : await this.#endWithin(limitMs, view.id, abortSignal)
+    return outputOf(look.run === null ? (await this.#reader.require(view.id)).view : toRunView(look.run))
   }
 
   /** The run now, then as it is after each change; changes that follow each other fast are one. Ends with the run. */
@@ -39,22 +42,13 @@ export class Waiter {
     }
   }
 
-  async #end(id: string, revision: string, abortSignal: AbortSignal | undefined): Promise<void> {
-    let since: string | null = revision
-    for (;;) {
-      const look = await this.#watch.change(id, since ?? undefined, abortSignal)
-      if (look.isOver) return
-      since = look.revision
-    }
-  }
-
-  async #endWithin(limitMs: number, id: string, revision: string, abortSignal: AbortSignal | undefined): Promise<void> {
+  async #endWithin(limitMs: number, id: string, abortSignal: AbortSignal | undefined): Promise<Look> {
     const limit = new AbortController()
     const timer = this.#clock.after(limitMs, () => {
       limit.abort(new ResultTimeoutError(`Run ${id} has not ended after ${formatDuration(limitMs)}. It goes on.`))
     })
     try {
-      await this.#end(id, revision, AbortSignal.any(abortSignal ? [abortSignal, limit.signal] : [limit.signal]))
+      return await this.#watch.end(id, AbortSignal.any(abortSignal ? [abortSignal, limit.signal] : [limit.signal]))
     } finally {
       timer.cancel()
     }

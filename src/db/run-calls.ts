@@ -23,6 +23,8 @@ export interface Look {
   readonly revision: string | null
   /** It has ended, or is not there. */
   readonly isOver: boolean
+  /** The run once it has ended. */
+  readonly run: string | null
 }
 
 /** `watcher` is told of further changes on its channel. */
@@ -31,11 +33,8 @@ export async function lookAtRuns(
   watcher: string | null,
   ids: readonly string[],
 ): Promise<readonly Look[]> {
-  const rows = await database.call<{ id: string; revision: string | null; is_over: boolean }>('look_at_runs', [
-    watcher,
-    ids,
-  ])
-  return rows.map(({ id, revision, is_over: isOver }) => ({ id, revision, isOver }))
+  const rows = await database.call<Omit<Look, 'isOver'> & { is_over: boolean }>('look_at_runs', [watcher, ids])
+  return rows.map(({ is_over: isOver, ...look }) => ({ ...look, isOver }))
 }
 
 export interface RunFilter {
