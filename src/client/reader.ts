@@ -53,6 +53,14 @@ export class Reader {
     })
   }
 
+  /** The id that a run is named by. Throws NotFoundError for a key that names none; an id is not looked up. */
+  async idOf(run: Which): Promise<string> {
+    const { id } = readWhich(run)
+    if (id === undefined) return (await this.require(run)).view.id
+    await this.#ready()
+    return id
+  }
+
   async list(given: ListFilter | undefined): Promise<Page<RunView>> {
     const { limit, cursor, ...rest } = parseListFilter(given)
     const filter: RunFilter = {

@@ -13,7 +13,7 @@ import { quoteIdentifier } from '../db/schema-names.ts'
  */
 
 /** Between two questions about a run: a share of how long it has been waited for, within these. */
-const shortestMs = 2
+const shortestMs = 1
 const share = 0.2
 /** What is waited for longer than this is told of. */
 const toldAfterMs = 100

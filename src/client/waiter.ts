@@ -21,13 +21,10 @@ export class Waiter {
   }
 
   async result(run: Which, limitMs: number | undefined, abortSignal: AbortSignal | undefined): Promise<unknown> {
-    const { view } = await this.#reader.require(run)
-    if (isFinal(view.state)) return outputOf(view)
+    const id = await this.#reader.idOf(run)
     const look =
-      limitMs === undefined
-        ? await this.#watch.end(view.id, abortSignal)
-        : await this.#endWithin(limitMs, view.id, abortSignal)
-    return outputOf(look.run === null ? (await this.#reader.require(view.id)).view : toRunView(look.run))
+      limitMs === undefined ? await this.#watch.end(id, abortSignal) : await this.#endWithin(limitMs, id, abortSignal)
+    return outputOf(look.run === null ? (await this.#reader.require(id)).view : toRunView(look.run))
   }
 
   /** The run now, then as it is after each change; changes that follow each other fast are one. Ends with the run. */
