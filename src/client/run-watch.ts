@@ -143,10 +143,10 @@ export class RunWatch {
     this.#session.rest()
   }
 
-  /** Asking itself takes at most a third of the time. */
+  /** Asking itself takes at most half of the time. */
   #pauseMs(ageMs: number, tookMs: number, isTold: boolean): number {
     const longest = isTold && ageMs > toldAfterMs ? longestToldMs : longestUntoldMs
-    return Math.min(longest, Math.max(shortestMs, ageMs * share, tookMs * 2))
+    return Math.min(longest, Math.max(shortestMs, ageMs * share, tookMs))
   }
 
   async #look(watched: readonly Watched[], watcher: string | null): Promise<void> {
