@@ -16,12 +16,14 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz;
+  _cancelled uuid[];
 begin
   perform holdfast._require_read_committed();
   perform 1 from (
     select from holdfast.runs r where r.id = any(_ids) order by r.depth, r.id for update of r
   ) locked;
   _at := holdfast._now();
+  _cancelled := array(select c.run_id from holdfast.cancels c where c.run_id = any(_ids));
 
   return query
   with claimed as (
@@ -34,7 +36,7 @@ begin
       and (r.state = 'waiting' or r.state = 'suspended' and exists (
         select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)))
       and (r.deadline_at is null or r.deadline_at > _at)
-      and not exists (select from holdfast.cancels c where c.run_id = r.id)
+      and r.id <> all(_cancelled)
     returning r.*
   ), adopted as (
     update holdfast.runs r

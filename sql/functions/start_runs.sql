@@ -112,8 +112,10 @@ begin
   return query
   select i.n::integer, r.id, coalesce(r.id = i.id and r.id = any(_new), false), r.state, r.workflow = i.workflow,
     -- What was started from SQL says null where TypeScript says undefined.
-    holdfast._is_same_json(r.input::text, i.input)
-      and (holdfast._is_same_json(r.input_types, i.input_types) or i.input = 'null'), i.id = any(_full)
+    (r.input::text = i.input or holdfast._is_same_json(r.input::text, i.input))
+      and (r.input_types is not distinct from i.input_types or i.input = 'null'
+        or holdfast._is_same_json(r.input_types, i.input_types)),
+    i.id = any(_full)
   from rows from (json_to_recordset(_items) as (id uuid, workflow text, key text, input text, input_types text))
     with ordinality i (id, workflow, key, input, input_types, n)
   left join lateral (
