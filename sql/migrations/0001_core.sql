@@ -30,7 +30,7 @@ create table holdfast.workers (
   seen_at timestamptz not null,
   suspected_at timestamptz,
   ended_at timestamptz,
-  ended_as text constraint workers_ended_as_check check (ended_as in ('stopped', 'dead'))
+  ended_as text constraint workers_ended_as_check check (ended_as in ('stopped', 'dead', 'silent'))
 );
 
 create index workers_alive on holdfast.workers (id) where ended_at is null;

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { defineWorkflow } from '../../src/index.ts'
 import { loseLease } from '../support/claim-by-hand.ts'
 import { useDatabase } from '../support/database.ts'
+import { forkWorker } from '../support/fork-worker.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
+import { burnsExtended } from './extending-workflows.ts'
 
 const database = useDatabase()
 
@@ -72,6 +74,25 @@ test('LEASE-03: a handler that extended its lease may block the event loop for t
   await startWorker(database, { workflows: [workflow] })
   const client = openClient(database)
   expect(await client.result(await client.start(workflow))).toBe(1)
+})
+
+test('LEASE-03: a process that is busy under an extended lease is silent to the others, and keeps its claim', async () => {
+  const busy = await forkWorker(database, {
+    module: new URL('extending-workflows.ts', import.meta.url),
+    concurrency: 1,
+  })
+  const id = await busy.ready()
+  const client = openClient(database)
+  const run = await client.start(burnsExtended)
+  await expect.poll(async () => (await client.get(run))?.workerId).toBe(id)
+  // It sweeps, and would take the run.
+  await startWorker(database, { workflows: [burnsExtended] })
+  const endedAs = async (): Promise<unknown> =>
+    (await database.query('select ended_as from holdfast.workers where id = $1', [id])).rows[0]?.['ended_as']
+  // Two of its leases have gone by without a sign.
+  await vi.waitFor(async () => expect(await endedAs()).toBe('silent'), 10_000)
+  expect(await client.result(run)).toBe(1)
+  expect(await client.get(run)).toMatchObject({ attempt: 1, workerId: id })
 })
 
 test('LEASE-03: a lease that is lost cannot be extended, and the claim stops', async () => {

@@ -55,19 +55,19 @@ test('LEASE-10: a process frozen until it was taken for dead works again once it
   const client = openClient(database)
   const frozen = await forkWorker(database, { module, concurrency: 1 })
   const workerId = await frozen.ready()
-  const isDead = async (): Promise<boolean> => {
+  const isSilent = async (): Promise<boolean> => {
     const { rows } = await database.query<{ ended_as: string | null }>(
       'select ended_as from holdfast.workers where id = $1',
       [workerId],
     )
-    return rows[0]?.ended_as === 'dead'
+    return rows[0]?.ended_as === 'silent'
   }
   // It sweeps, and runs nothing that is started here.
   await startWorker(database, { workflows: [other] })
   frozen.freeze()
   // Two of its leases have gone by without a renewal.
   await database.query(`update holdfast.workers set seen_at = now() - 2 * lease where id = $1`, [workerId])
-  await vi.waitFor(async () => expect(await isDead()).toBe(true), 10_000)
+  await vi.waitFor(async () => expect(await isSilent()).toBe(true), 10_000)
   frozen.thaw()
 
   const started = await client.start(staysBriefly)
@@ -81,7 +81,7 @@ test('LEASE-10: a process frozen until it was taken for dead works again once it
   }, 10_000)
   frozen.order('go')
   expect(await client.result(started)).toBe(1)
-  expect(await isDead()).toBe(false)
+  expect(await isSilent()).toBe(false)
 })
 
 test('LEASE-11: a handler that blocks its event loop past its lease is taken over, refused, and named in the log', async () => {

@@ -34,7 +34,7 @@ test.skipIf(isPointless('odd-schema', 'the example is for the default schema'))(
     const ended = once(worker, 'exit')
     try {
       expect(await client.result<unknown>(quoted)).toEqual({ bytes: 25 })
-      expect(await client.result(spaced.rows[0]!.id)).toEqual({ bytes: 20 })
+      expect(await client.result(spaced.rows[0]!.id)).toEqual({ bytes: 21 })
       await expect(client.result(refused)).rejects.toMatchObject({ failure: 'rejected' })
       expect(await client.get(refused)).toMatchObject({ attempt: 2, reason: 'refused at attempt 2' })
     } finally {
