@@ -49,11 +49,12 @@ export class ManyStarter {
   ): Promise<Started[]> {
     const starts: Start[] = []
     for (const [index, item] of items.entries()) starts.push(await this.#make(workflow, item, index))
-    const read = (rows: Parameters<typeof readStarted>[1][]): Started[] =>
-      starts.map((start, index) => named(index, () => readStarted(start, rows[index]!)))
-    if (tx) return read([...(await this.#starter.startIn(tx, starts))])
-    await prepare()
-    return await this.#starter.startTogether(starts, (rows) => read([...rows]))
+    if (!tx) await prepare()
+    return await this.#starter.startTogether(
+      starts,
+      (rows) => starts.map((start, index) => named(index, () => readStarted(start, rows[index]!))),
+      tx,
+    )
   }
 
   async each(

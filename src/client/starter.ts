@@ -70,8 +70,16 @@ export class Starter {
     return starts.map((start) => rows.get(start)!)
   }
 
-  /** All or none of them: `accept` throws for a row that it does not want. Sent again when the connection is lost. */
-  async startTogether<T>(starts: readonly Start[], accept: (rows: readonly StartRow[]) => T): Promise<T> {
+  /**
+   * All or none of them: `accept` throws for a row that it does not want. In a caller's transaction a savepoint undoes
+   * them; otherwise they are sent again when the connection is lost.
+   */
+  async startTogether<T>(
+    starts: readonly Start[],
+    accept: (rows: readonly StartRow[]) => T,
+    tx: Queryable | undefined,
+  ): Promise<T> {
+    if (tx) return await undoing(tx, async () => accept(await this.startIn(tx, starts)))
     return await resend(this.#clock, () =>
       this.#database.transaction(async (tx) => accept(await this.startIn(tx, starts))),
     )
@@ -82,6 +90,19 @@ export class Starter {
       this.#log.warn({ error, runs: items.length }, 'A start met connection loss; it is sent again under the same id.')
     // The ids make that safe.
     return await resend(this.#clock, () => startRuns(this.#database, items), onLoss)
+  }
+}
+
+/** What the work wrote is undone if it throws, and the transaction goes on. */
+async function undoing<T>(tx: Queryable, work: () => Promise<T>): Promise<T> {
+  await tx.query('savepoint holdfast')
+  try {
+    const answer = await work()
+    await tx.query('release savepoint holdfast')
+    return answer
+  } catch (error) {
+    await tx.query('rollback to savepoint holdfast')
+    throw error
   }
 }
 

@@ -33,9 +33,26 @@ export class BodyQueries implements Queryable {
     return this.#underWay > 0
   }
 
-  // Bound, since libraries take it off and pass it on.
+  // Bound, since libraries take it off and pass it on; some give a callback, as pg takes one.
   readonly query: Queryable['query'] = (...args) => {
-    const refusal = this.#isClosed ? tooLate() : boundary.test(textOf(args[0])) ? notTheBodys() : undefined
+    const last: unknown = args.at(-1)
+    if (typeof last !== 'function') return this.#send(args)
+    const callback = last as (error: unknown, result?: unknown) => void
+    this.#send(args.slice(0, -1) as Parameters<Queryable['query']>).then(
+      (result) => callback(null, result),
+      (error: unknown) => callback(error),
+    )
+    return undefined as never
+  }
+
+  #send(args: Parameters<Queryable['query']>): ReturnType<Queryable['query']> {
+    const refusal = this.#isClosed
+      ? tooLate()
+      : isSubmittable(args[0])
+        ? notOfPromises()
+        : boundary.test(textOf(args[0]))
+          ? notTheBodys()
+          : undefined
     if (refusal) {
       const refused = Promise.reject(refusal)
       // A query that nobody awaits must not end the process when it is refused.
@@ -65,6 +82,18 @@ function textOf(query: unknown): string {
   if (typeof query === 'string') return query
   const isObject = typeof query === 'object' && query !== null
   return isObject && 'text' in query && typeof query.text === 'string' ? query.text : ''
+}
+
+/** A cursor or stream, which pg takes too and of whose end nobody here would hear. */
+function isSubmittable(query: unknown): boolean {
+  return typeof query === 'object' && query !== null && 'submit' in query && typeof query.submit === 'function'
+}
+
+function notOfPromises(): ArgumentError {
+  return new ArgumentError('The transaction of a step takes no cursor or stream.', {
+    field: 'tx',
+    remedy: 'Read in pieces, with limit and a key to go on from, or declare a cursor in SQL.',
+  })
 }
 
 function tooLate(): ClosedError {

@@ -92,6 +92,22 @@ test.each(['all', 'each'] as const)(
   },
 )
 
+test('RUN-16: a batch that is refused in a transaction leaves nothing there, and the transaction goes on', async () => {
+  const client = openClient(database)
+  await client.start(plain, 7, { key: 'taken for the batch' })
+  const before = await count(plain.name)
+  const tx = new HandClient({ connectionString: database.connectionString })
+  await tx.connect()
+  await tx.query('begin')
+  await client.start(plain, 1, { tx })
+  const items = [{ input: 2 }, { input: 8, key: 'taken for the batch' }]
+  await expect(client.startMany(plain, items, { tx })).rejects.toMatchObject({ field: 'items[1].key' })
+  await client.start(plain, 3, { tx })
+  await tx.query('commit')
+  await tx.end()
+  expect(await count(plain.name)).toBe(before + 2)
+})
+
 test('P3: a batch of ten with three distinct keys answers ten', async () => {
   const client = openClient(database)
   const started = await client.startMany(
