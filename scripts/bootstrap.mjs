@@ -16,8 +16,17 @@ export function ensureInstalled() {
   if (readStamp() === stamp) return
   console.log('Installing dependencies (npm ci)')
   // Under NODE_ENV=production npm would leave out what the tests and the examples need. No dependency needs its install
-  // script: the one there is makes links that the launcher of the embedded server makes itself.
-  const args = ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--include=dev', '--include=optional']
+  // script: the one there is makes links that the launcher of the embedded server makes itself. Only tools of the tests
+  // warn of Node 20.
+  const args = [
+    'ci',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    '--ignore-scripts',
+    '--include=dev',
+    '--include=optional',
+  ]
   const { status, error } = runNpm(args, { cwd: root, stdio: 'inherit' })
   if (status !== 0) {
     console.error(`npm ci failed${error ? `: ${error.message}` : ''}`)

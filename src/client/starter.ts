@@ -81,7 +81,7 @@ export class Starter {
   ): Promise<T> {
     if (tx) return await undoing(tx, async () => accept(await this.startIn(tx, starts)))
     return await resend(this.#clock, () =>
-      this.#database.transaction(async (tx) => accept(await this.startIn(tx, starts))),
+      this.#database.transaction(async (own) => accept(await this.startIn(own, starts))),
     )
   }
 
