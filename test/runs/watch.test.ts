@@ -32,17 +32,20 @@ test('RUN-11: watch gives the run as it is, then after each change, and ends whe
   })
   const client = openClient(database)
   const run = await client.start(workflow)
-  const states = seen(client.watch(run), ({ state, attempt }) => {
-    if (state === 'running' && attempt === 2) go.give()
+  const all: RunView[] = []
+  const states = seen(client.watch(run), (view) => {
+    all.push(view)
+    if (view.state === 'running' && view.attempt === 2) go.give()
   })
   await startWorker(database, { workflows: [workflow] })
 
-  const all = await states
-  expect(all[0]).toBe('waiting')
-  expect(all).toContain('running')
-  expect(all.at(-1)).toBe('done half')
+  const texts = await states
+  expect(texts[0]).toBe('waiting')
+  expect(texts).toContain('running')
+  expect(texts.at(-1)).toBe('done half')
   // Nothing is told twice in a row.
-  expect(all.filter((text, index) => text === all[index - 1] && text !== 'running')).toEqual([])
+  const told = all.map(({ state, attempt, progress }) => JSON.stringify([state, attempt, progress]))
+  expect(told.filter((text, index) => text === told[index - 1])).toEqual([])
 })
 
 test('RUN-11: watch ends at once for a run that has ended, and for one that fails or is cancelled', async () => {
