@@ -9,6 +9,8 @@
 #
 # A claim whose lease is over is another's to take; what is said of it then is refused with SQLSTATE WF004 or WF005.
 set -u
+# Claims are decided at read committed, whatever the database's default is.
+export PGOPTIONS="${PGOPTIONS:-} -c default_transaction_isolation=read\\ committed"
 worker=$(cat /proc/sys/kernel/random/uuid 2>/dev/null || uuidgen)
 trap 'is_stopping=1' TERM INT
 is_stopping=
