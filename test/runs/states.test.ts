@@ -67,7 +67,7 @@ const throwing = (): never => {
 const suspending = (run: Run): Promise<unknown> => run.step('call', throwing, { retry: { initial: '1h', max: '1h' } })
 
 async function until(client: Client, id: string, state: State): Promise<void> {
-  await vi.waitFor(async () => expect(await client.get(id)).toMatchObject({ state }), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await client.get(id)).toMatchObject({ state }), { timeout: 10_000 })
 }
 
 /** Every run has ended, or waits for something that one can see: its time, or a worker by its ticket. */
@@ -117,12 +117,13 @@ describe('RUN-02: runs at work', () => {
   test('RUN-02: whatever becomes of their claims, runs move along the table and end', { timeout: 90_000 }, async () => {
     const client = openClient(database)
     const begun = signal()
-    const untilCancelled = async (run: Run): Promise<void> => {
-      begun.give()
+    const [lostBegun, lostLastBegun] = [signal(), signal()]
+    const begunBy = (its: typeof begun) => async (run: Run) => {
+      its.give()
       await untilAborted(run)
     }
-    const lost = first('loses its lease', [untilAborted], { lease: '200ms' })
-    const lostLast = first('loses its last lease', [untilAborted], { lease: '200ms', maxAttempts: 1 })
+    const lost = first('loses its lease', [begunBy(lostBegun)], { lease: '200ms' })
+    const lostLast = first('loses its last lease', [begunBy(lostLastBegun)], { lease: '200ms', maxAttempts: 1 })
     const ending = [
       first('returns', []),
       first('throws', [throwing, throwing]),
@@ -133,10 +134,10 @@ describe('RUN-02: runs at work', () => {
     const failing = [
       first('rejects', [(run) => run.fail('as it is')]),
       first('uses its attempts up', [throwing, throwing], { maxAttempts: 2 }),
-      first('is over its deadline', [untilAborted], { deadline: '1s' }),
+      first('is over its deadline', [untilAborted], { deadline: '4s' }),
       lostLast,
     ]
-    const cancelled = first('is cancelled', [untilCancelled])
+    const cancelled = first('is cancelled', [begunBy(begun)])
     const suspended = first('suspends', [suspending])
     const workflows = [...ending, ...failing, cancelled, suspended]
     const start = async (workflow: Workflow<undefined>, delay?: number): Promise<string> =>
@@ -147,7 +148,7 @@ describe('RUN-02: runs at work', () => {
     await startWorker(database, { workflows: [lost, lostLast], concurrency: 2, timings: careless })
     const ends = [await start(lost), await start(ending[0] as Workflow<undefined>, 50)]
     const fails = [await start(lostLast)]
-    for (const id of [...ends.slice(0, 1), ...fails]) await until(client, id, 'running')
+    await Promise.all([lostBegun.promise, lostLastBegun.promise])
     await startWorker(database, { workflows })
     for (const workflow of ending.filter((each) => each !== lost)) ends.push(await start(workflow))
     for (const workflow of failing.filter((each) => each !== lostLast)) fails.push(await start(workflow))
