@@ -83,7 +83,7 @@ test.each(ways)(
   },
 )
 
-test('RUN-08: a run is not seen before its transaction commits, however long that takes, and runs then', async () => {
+test('RUN-08, P1: a run is not seen before its transaction commits, however long that takes, and runs then', async () => {
   const client = openClient(database)
   await startWorker(database, { workflows: [echo] })
   const tx = await database.pool.connect()
