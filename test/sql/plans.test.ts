@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { claim, keep, memo, newWorker, settle, startItem } from '../support/runs.ts'
+import { claim, keep, memo, newWorker, pgArray, settle, startItem } from '../support/runs.ts'
 
 const database = useDatabase()
 const worker = newWorker()
 const batch = 32
 /** Of a row that a call is about, no more than a few versions and look-ups are read. */
-const mostReads = batch * 8
+const mostReads = batch * 12
 
 interface Reads {
   readonly seq_scan: number
@@ -77,6 +77,26 @@ test('plans made on empty tables read only their own rows once the tables have g
   for (let round = 0; round < 6; round += 1) await live(session)
   await grow(session, 20_000)
   expectFewReads(await live(session))
+})
+
+test('looking, listing, reserving and pruning read about what they answer, however much there is', async () => {
+  const session = await connect(database)
+  const items = Array.from({ length: batch }, () => startItem())
+  const ids = pgArray(items.map(({ id }) => id))
+  await session.call('start_runs', items)
+  const call = (name: string, ...values: unknown[]) => readsOf(session, () => session.call(name, ...values))
+  const look = async (): Promise<Record<string, Reads>> => ({
+    find: await call('find_run', items[0]?.id, null, null),
+    look: await call('look_at_runs', null, ids),
+    list: await call('list_runs', {}, 'ffffffff-ffff-ffff-ffff-ffffffffffff', batch, batch),
+    failed: await call('list_runs', { states: ['failed'] }, 'ffffffff-ffff-ffff-ffff-ffffffffffff', batch, 10_000),
+    reserve: await call('reserve_runs', newWorker(), '{sample}', batch, null),
+    prune: await call('prune_runs', 500),
+    promote: await call('promote_due', 500),
+  })
+  for (let round = 0; round < 6; round += 1) await look()
+  await grow(session, 20_000)
+  expectFewReads(await look())
 })
 
 test('plans made while statistics say that nothing runs read only their own rows', async () => {
