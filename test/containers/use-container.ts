@@ -1,7 +1,7 @@
 import { PostgreSqlContainer, type StartedPostgreSqlContainer } from '@testcontainers/postgresql'
 import { createServer, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll } from 'vitest'
-import { image } from './image.ts'
+import { image } from './image.mjs'
 
 export interface Container {
   readonly connectionString: string

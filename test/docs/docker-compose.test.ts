@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { defaultImage } from '../containers/image.ts'
+import { defaultImage } from '../containers/image.mjs'
 import { blocks, root } from './pages.ts'
 
 interface Service {

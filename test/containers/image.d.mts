@@ -1,0 +1,2 @@
+export const defaultImage: string
+export const image: string
