@@ -10,7 +10,7 @@ import type { Database } from './database.ts'
  * function takes, in its order, is what `claimValues` and the like make.
  */
 
-interface ClaimRow {
+export interface ClaimRow {
   readonly id: string
   readonly token: number
   readonly workflow: string

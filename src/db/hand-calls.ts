@@ -1,20 +1,9 @@
+import type { ClaimRow } from './claim-calls.ts'
 import type { Database } from './database.ts'
 
 /** The typed calls of claims by hand; the functions are those that a worker in another language calls. */
 
-export interface ReservedRow {
-  readonly id: string
-  readonly token: number
-  readonly workflow: string
-  readonly key: string | null
-  readonly group_key: string | null
-  readonly attempt: number
-  readonly max_attempts: number
-  readonly metadata: string | null
-  readonly input: string | null
-  readonly input_types: string | null
-  readonly lease_until_ms: number
-}
+export type ReservedRow = Omit<ClaimRow, 'deadline_ms' | 'memos' | 'tries'>
 
 export interface Reservation {
   readonly worker: string

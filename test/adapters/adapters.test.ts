@@ -29,7 +29,7 @@ describe.each(Object.entries(libraries))('%s', (name, open) => {
   const note = (inside: Inside, text: string): PromiseLike<unknown> =>
     inside.run(`insert into public.notes values ('${name} ${text}')`)
 
-  test('RUN-05: a run started in its transaction is there once that commits, with the rows beside it', async () => {
+  test('RUN-08: a run started in its transaction is there once that commits, with the rows beside it', async () => {
     const client = openClient(database)
     let id = ''
     await library.transaction(async (inside) => {
@@ -46,7 +46,7 @@ describe.each(Object.entries(libraries))('%s', (name, open) => {
     expect(await client.result<unknown>(id)).toBe(7n)
   })
 
-  test('RUN-05: one that rolls back starts nothing', async () => {
+  test('RUN-08: one that rolls back starts nothing', async () => {
     await expect(
       library.transaction(async (inside) => {
         await note(inside, 'undone')
@@ -58,7 +58,7 @@ describe.each(Object.entries(libraries))('%s', (name, open) => {
     expect(await openClient(database).get({ workflow: noted, key: `${name} undone` })).toBeUndefined()
   })
 
-  test('RUN-05: what a savepoint undoes is not started, and what came before it is', async () => {
+  test('RUN-08: what a savepoint undoes is not started, and what came before it is', async () => {
     await library.transaction(async (inside) => {
       await begin(inside, 'before')
       await inside.run('savepoint half')
@@ -70,7 +70,7 @@ describe.each(Object.entries(libraries))('%s', (name, open) => {
     expect(await client.get({ workflow: noted, key: `${name} inside` })).toBeUndefined()
   })
 
-  test('RUN-05: in an aborted transaction a start fails, and says why', async () => {
+  test('RUN-08: in an aborted transaction a start fails, and says why', async () => {
     await library
       .transaction(async (inside) => {
         await Promise.resolve(inside.run('select 1 / 0')).catch(() => undefined)
