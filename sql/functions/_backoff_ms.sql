@@ -13,7 +13,7 @@ language sql volatile as $$
       coalesce((d.policy #>> '{retry,jitter}')::double precision, 0.1) as jitter
     from (select) one
     left join holdfast.definitions d on d.workflow = r.workflow
-    order by d.first_seen_at desc nulls last limit 1
+    order by d.applies_from desc nulls last limit 1
   ) p
   where r.id = _run
 $$;

@@ -5,6 +5,6 @@ language sql stable as $$
   select coalesce((
     select least(coalesce(_asked_ms, (d.policy ->> 'leaseMs')::double precision),
       (d.policy ->> 'maxLeaseMs')::double precision)
-    from holdfast.definitions d where d.workflow = _workflow order by d.first_seen_at desc limit 1
+    from holdfast.definitions d where d.workflow = _workflow order by d.applies_from desc limit 1
   ), _asked_ms, 30000) * interval '1 ms'
 $$;

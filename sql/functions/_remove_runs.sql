@@ -23,6 +23,7 @@ begin
   delete from holdfast.claims c where c.run_id = any(_whole);
   delete from holdfast.signals s where s.run_id = any(_whole);
   delete from holdfast.progress p where p.run_id = any(_whole);
+  perform holdfast._forget_runs(_whole);
   delete from holdfast.runs r where r.id = any(_whole);
   return _whole;
 end

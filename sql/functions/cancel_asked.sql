@@ -6,6 +6,7 @@ declare
   _count integer := 0;
 begin
   perform holdfast._require_read_committed();
+  perform holdfast._lines_of(array(select c.run_id from holdfast.cancels c order by c.id limit _limit));
   -- A run that somebody has locked is left for the next time, so that it does not hold up the others.
   for _asked in
     with free as materialized (

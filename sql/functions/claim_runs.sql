@@ -1,6 +1,6 @@
 -- Takes the runs named by tickets under a lease each, one array a column. Answers the runs taken, with the memos they
 -- recall and when each lease is over, in milliseconds since 1970; a ticket whose run is gone, taken or not due answers
--- nothing.
+-- nothing. Of a run that a limit rules it answers only that: claim_lines is to be asked.
 --
 -- A claim whose reply was lost is asked for again (_is_repeated) with the runs the worker does not hold: those it has
 -- all the same, it has from the lost reply, and they are answered as that one would have done, under a lease from now.
@@ -10,22 +10,29 @@
 create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _leases_ms double precision[], _is_repeated boolean)
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
-  memos text, tries text, lease_until_ms double precision)
+  memos text, tries text, lease_until_ms double precision, is_limited boolean)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz;
-  _cancelled uuid[];
+  _barred uuid[];
+  _limited uuid[];
+  _taken uuid[];
 begin
   perform holdfast._require_read_committed();
+  perform holdfast._hold_limits();
   perform 1 from (
     select from holdfast.runs r where r.id = any(_ids) order by r.depth, r.id for update of r
   ) locked;
   _at := holdfast._now();
-  _cancelled := array(select c.run_id from holdfast.cancels c where c.run_id = any(_ids));
+  _barred := array(select c.run_id from holdfast.cancels c where c.run_id = any(_ids));
+  if exists (select from holdfast.limits) then
+    _limited := array(
+      select r.id from holdfast.runs r where r.id = any(_ids) and r.workflow in (select m.workflow from holdfast.limits m));
+    _barred := _barred || _limited;
+  end if;
 
-  return query
   with claimed as (
     update holdfast.runs r
     set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at,
@@ -36,31 +43,23 @@ begin
       and (r.state = 'waiting' or r.state = 'suspended' and exists (
         select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)))
       and (r.deadline_at is null or r.deadline_at > _at)
-      and r.id <> all(_cancelled)
-    returning r.*
+      and r.id <> all(_barred)
+    returning r.id
   ), adopted as (
     update holdfast.runs r
     set lease_until = greatest(r.lease_until, _at + i.lease_ms * interval '1 ms')
     from unnest(_ids, _leases_ms) i (id, lease_ms)
     where _is_repeated and r.id = any(_ids) and r.id = i.id and r.state = 'running' and r.worker_id = _worker
-    returning r.*
+      and r.id <> all(_barred)
+    returning r.id
   ), taken as (
-    select * from claimed
+    select claimed.id from claimed
     union all
-    select * from adopted
+    select adopted.id from adopted
   )
-  select r.id, r.token, r.workflow, r.key, r.group_key, r.attempt, r.max_attempts,
-    (extract(epoch from r.deadline_at - _at) * 1000)::double precision, r.metadata::text, r.input::text, r.input_types,
-    case when r.token > 1 then (
-      select json_agg(json_build_object('key', s.key, 'kind', s.kind, 'value', s.value::text, 'types', s.types,
-        'seq', s.seq, 'ordinal', s.ordinal, 'attempt', s.attempt, 'token', s.token, 'tries', s.tries) order by s.seq)
-      from holdfast.steps s where s.run_id = r.id)::text end,
-    case when r.token > 1 then (
-      select json_agg(json_build_object('key', t.key, 'tries', t.tries,
-        'waitMs', greatest(0, extract(epoch from t.retry_at - _at) * 1000)))
-      from holdfast.tries t where t.run_id = r.id and t.attempt = r.attempt and t.retry_at is not null)::text end,
-    (extract(epoch from r.lease_until) * 1000)::double precision
-  from taken r;
+  select array_agg(taken.id) into _taken from taken;
+
   perform holdfast._tell_watchers(_ids);
+  return query select * from holdfast._claims(_taken, _at, false, _limited);
 end
 $$;

@@ -12,28 +12,38 @@ language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_m
 set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
+  _lapsed uuid[];
+  _lines holdfast.line_change[];
   _ended uuid[];
 begin
   perform holdfast._require_read_committed();
-  with lapsed as materialized (
+  _lapsed := array(
     select r.id from holdfast.runs r
     where r.token % 2 = 1 and (r.lease_until <= _until
       or exists (
         select from holdfast.workers w
         where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
       and not (_is_by_hand and exists (select from holdfast.workers w where w.id = r.worker_id))
+    limit _limit);
+  _lines := holdfast._lines_of(_lapsed);
+  _lapsed := array(
+    select r.id from holdfast.runs r where r.id = any(_lapsed) and r.token % 2 = 1 and (r.lease_until <= _until
+      or exists (
+        select from holdfast.workers w
+        where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
     order by r.depth, r.id
-    limit _limit
-    for update of r skip locked
-  ), ended as (
+    for update of r skip locked);
+  if _lines is not null then
+    _lines := holdfast._leave_lines(_lapsed);
+  end if;
+  with ended as (
     update holdfast.runs r
-    set token = r.token + 1, is_resuming = false, lease_until = null, recalled = null,
+    set token = r.token + 1, is_resuming = false, is_rate_free = false, lease_until = null, recalled = null,
       state = case when r.attempt >= r.max_attempts then 'failed' else 'waiting' end,
       failure = case when r.attempt >= r.max_attempts then 'lease_expired' end,
       ended_at = case when r.attempt >= r.max_attempts then _at end,
       reason = 'The worker that ran it stopped renewing its lease.'
-    from lapsed
-    where r.id = lapsed.id and r.token % 2 = 1 and (r.lease_until <= _until
+    where r.id = any(_lapsed) and r.token % 2 = 1 and (r.lease_until <= _until
       or exists (
         select from holdfast.workers w
         where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
@@ -45,9 +55,12 @@ begin
   select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, 'lease_lost', r.reason
   from holdfast.runs r where r.id = any(_ended);
   perform holdfast._issue_tickets((
-    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at)
+    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at)
       order by r.priority desc, r.due_at, r.id)
     from holdfast.runs r where r.id = any(_ended) and r.state = 'waiting'));
+  if cardinality(_lines) > 0 then
+    perform holdfast._fill(null, _lines, '{}');
+  end if;
   perform holdfast._tell_watchers(_ended);
   return coalesce(cardinality(_ended), 0);
 end

@@ -4,23 +4,35 @@ language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_m
 set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
+  _overdue uuid[];
+  _lines holdfast.line_change[];
   _failed uuid[];
 begin
   perform holdfast._require_read_committed();
-  with overdue as materialized (
+  _overdue := array(
     select r.id from holdfast.runs r
     where r.deadline_at is not null and r.deadline_at <= _at and r.state in ('scheduled', 'waiting', 'suspended')
+    limit _limit);
+  _lines := holdfast._lines_of(_overdue);
+  _overdue := array(
+    select r.id from holdfast.runs r
+    where r.id = any(_overdue) and r.deadline_at <= _at and r.state in ('scheduled', 'waiting', 'suspended')
     order by r.depth, r.id
-    limit _limit
-    for update of r skip locked
-  ), failed as (
+    for update of r skip locked);
+  if _lines is not null then
+    _lines := holdfast._leave_lines(_overdue);
+  end if;
+  with failed as (
     update holdfast.runs r
-    set state = 'failed', failure = 'deadline', ended_at = _at, reason = 'The run was not done by its deadline.'
-    from overdue
-    where r.id = overdue.id and r.deadline_at <= _at and r.state in ('scheduled', 'waiting', 'suspended')
+    set state = 'failed', is_set_aside = false, failure = 'deadline', ended_at = _at,
+      reason = 'The run was not done by its deadline.'
+    where r.id = any(_overdue) and r.deadline_at <= _at and r.state in ('scheduled', 'waiting', 'suspended')
     returning r.id
   )
   select array_agg(id) into _failed from failed;
+  if cardinality(_lines) > 0 then
+    perform holdfast._fill(null, _lines, '{}');
+  end if;
   perform holdfast._tell_watchers(_failed);
   return coalesce(cardinality(_failed), 0);
 end

@@ -1,5 +1,5 @@
--- Gives due runs their tickets: scheduled ones, and suspended ones whose time has come, and carries out the cancels that
--- were asked for before. Answers how many runs were due, and in how many milliseconds the next is (null: none).
+-- Gives due runs their tickets: scheduled ones, suspended ones whose time has come, and those set aside until a rate lets
+-- them begin; and carries out the cancels that were asked for before. Answers how many runs were due, and in how many milliseconds the next is (null: none).
 create or replace function holdfast.promote_due(_limit integer)
 returns table (promoted integer, next_ms double precision)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -12,6 +12,7 @@ declare
 begin
   perform holdfast._require_read_committed();
   perform holdfast.cancel_asked(_limit);
+  perform holdfast._open_lines(_limit);
   with due as materialized (
     select r.id from holdfast.runs r
     where r.state in ('scheduled', 'suspended') and r.due_at is not null and r.due_at <= _at
@@ -22,12 +23,12 @@ begin
     update holdfast.runs r set state = 'waiting'
     from due
     where r.id = due.id and r.state in ('scheduled', 'suspended') and r.due_at <= _at
-    returning r.id, r.token, r.workflow, r.priority, r.due_at
+    returning r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at
   ), ranked as (
     -- Runs due at the same instant keep their order by id in the queue too, a microsecond apart.
     select *, row_number() over (partition by priority, due_at order by id) - 1 as tie from promoted
   )
-  select array_agg(holdfast._ticket(id, token, workflow, priority, due_at + tie * interval '1 us')
+  select array_agg(holdfast._ticket(id, token, workflow, group_key, priority, due_at + tie * interval '1 us')
     order by priority desc, due_at, id), array_agg(id)
   into _tickets, _promoted from ranked;
   perform holdfast._issue_tickets(_tickets);
@@ -35,9 +36,10 @@ begin
 
   return query
   select coalesce(cardinality(_tickets), 0), (
-    select greatest(0, extract(epoch from r.due_at - holdfast._now()) * 1000)::double precision
-    from holdfast.runs r
-    where r.state in ('scheduled', 'suspended') and r.due_at is not null
-    order by r.due_at limit 1);
+    select greatest(0, extract(epoch from least(r.due_at, l.open_at) - holdfast._now()) * 1000)::double precision
+    from (
+      select min(r.due_at) as due_at from holdfast.runs r
+      where r.state in ('scheduled', 'suspended') and r.due_at is not null
+    ) r, (select min(l.open_at) as open_at from holdfast.lines l) l);
 end
 $$;

@@ -1,4 +1,4 @@
--- Sweep: a waiting run whose ticket is missing, used up or locked for over 10 s gets a new one. It walks the lines of all
+-- Sweep: a waiting run that is not set aside and whose ticket is missing, used up or locked for over 10 s gets a new one. It walks the lines of all
 -- workflows from a stored cursor, `_limit` runs at a time, one sweeper at once. Answers how many were re-issued.
 create or replace function holdfast.reissue_tickets(_limit integer) returns integer
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -36,14 +36,14 @@ begin
   with lacking as materialized (
     select r.id from holdfast.runs r
     left join holdfast_queue._private_jobs t on t.key = r.id || ':' || r.token
-    where r.id = any(_seen) and r.state = 'waiting' and r.due_at <= _at - interval '10 s'
+    where r.id = any(_seen) and r.state = 'waiting' and not r.is_set_aside and r.due_at <= _at - interval '10 s'
       and (t.id is null or t.attempts >= t.max_attempts or t.locked_at <= _at - interval '10 s')
     order by r.depth, r.id
     for no key update of r skip locked
   ), sorted as (
     select r.* from holdfast.runs r join lacking l on l.id = r.id where r.state = 'waiting'
   )
-  select holdfast._issue_tickets(array_agg(holdfast._ticket(id, token, workflow, priority, due_at)
+  select holdfast._issue_tickets(array_agg(holdfast._ticket(id, token, workflow, group_key, priority, due_at)
     order by priority desc, due_at, id))
   into _count from sorted;
   return _count;

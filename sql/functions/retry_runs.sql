@@ -15,7 +15,7 @@ begin
   insert into holdfast.keys (workflow, key, run_id, dedupe)
   select r.workflow, r.key, r.id, coalesce((
     select (d.policy ->> 'dedupeMs')::double precision from holdfast.definitions d
-    where d.workflow = r.workflow order by d.first_seen_at desc limit 1), 0) * interval '1 ms'
+    where d.workflow = r.workflow order by d.applies_from desc limit 1), 0) * interval '1 ms'
   from holdfast.runs r
   where r.id = any(_ids) and r.key is not null and r.state in ('failed', 'cancelled')
   order by r.workflow, r.key
@@ -44,7 +44,7 @@ begin
   on conflict do nothing;
   with retried as (
     update holdfast.runs r
-    set state = 'waiting', attempt = 0, is_resuming = false, due_at = _at, ended_at = null, failure = null,
+    set state = 'waiting', attempt = 0, is_resuming = false, is_rate_free = false, due_at = _at, ended_at = null, failure = null,
       reason = null, error = null, output = null, output_types = null, deadline_at = null
     where r.id = any(_ids) and r.state in ('failed', 'cancelled') and r.keep_until > _at
       and (r.key is null or exists (
@@ -55,7 +55,7 @@ begin
   delete from holdfast.steps s where s.run_id = any(_retried) and (_is_fresh or s.kind = 'failure');
   delete from holdfast.tries t where t.run_id = any(_retried);
   perform holdfast._issue_tickets((
-    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at) order by r.priority desc, r.id)
+    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at) order by r.priority desc, r.id)
     from holdfast.runs r where r.id = any(_retried)));
 
   perform holdfast._tell_watchers(_retried);

@@ -13,7 +13,7 @@ begin
   from json_to_recordset(_items) i (id uuid, run uuid, name text, payload text, types text)
   on conflict do nothing;
   return holdfast._issue_tickets((
-    select array_agg(row(r.workflow, json_build_object('run', r.id), null, _at, 32767::smallint, 'signal:' || i.id,
+    select array_agg(row(r.workflow, json_build_object('run', r.id, 'group', r.group_key), null, _at, 32767::smallint, 'signal:' || i.id,
       (-1 - r.priority)::smallint, null)::holdfast_queue.job_spec)
     from json_to_recordset(_items) i (id uuid, run uuid) join holdfast.runs r on r.id = i.run
     where r.ended_at is null));

@@ -3,23 +3,32 @@
 -- names), memos (failures the handler went past), tries (steps that were tried and not kept). Answers only the claims
 -- that were lost, n from 1, with the reason.
 --
+-- Whoever gives a lease beside its claim (_leases_ms) asks for the next run of its line, if a limit rules it, and gets it
+-- in this call: those are answered as claim_lines does, without n.
+--
 -- Past its deadline a run fails, whatever the claim answers. A settle repeated after its reply was lost finds the claim
 -- ended just so, or failed, by the same worker, and counts as done.
 create or replace function holdfast.settle_runs(_worker uuid, _ids uuid[], _tokens integer[], _outcomes text[],
-  _recalled integer[], _outputs json[], _output_types text[], _details json[])
-returns table (n integer, lost text)
+  _recalled integer[], _outputs json[], _output_types text[], _details json[], _leases_ms double precision[] default null)
+returns table (n integer, lost text, id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
+  max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
+  memos text, tries text, lease_until_ms double precision, is_limited boolean)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  _at timestamptz := holdfast._now();
+  _lines holdfast.line_change[];
+  _at timestamptz;
   _settled uuid[];
   _open uuid[];
   _tickets holdfast_queue.job_spec[];
   _is_due_soon boolean;
   _has_leftovers boolean;
+  _taken uuid[];
 begin
   perform holdfast._require_read_committed();
+  _lines := holdfast._lines_of(_ids);
+  _at := holdfast._now();
   with locked as materialized (
     select r.id, r.token, r.worker_id, r.attempt >= r.max_attempts as is_last, r.deadline_at
     from holdfast.runs r where r.id = any(_ids)
@@ -47,8 +56,9 @@ begin
         then array(select json_array_elements_text(d.details -> 'waits_for')) end,
       failure = case when d.is_late then 'deadline' when d.state = 'failed' then coalesce(d.details ->> 'failure', 'attempts_exhausted') end,
       is_resuming = d.outcome in ('snooze', 'suspended', 'released'),
+      is_rate_free = d.outcome in ('suspended', 'released'),
       ended_at = case when d.state in ('done', 'failed') then _at end,
-      due_at = case when d.state in ('done', 'failed') then r.due_at
+      due_at = case when d.state in ('done', 'failed') or d.outcome = 'released' then r.due_at
         else least(_at + (d.details ->> 'delay_ms')::double precision * interval '1 ms', d.deadline_at) end
     from decided d
     where r.id = any(_ids) and r.id = d.id and r.token = d.token
@@ -77,7 +87,7 @@ begin
       and (r.due_at <= _at or exists (
         select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)));
 
-    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.priority, r.due_at)
+    select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at)
         order by r.priority desc, r.due_at, r.id) filter (where r.state = 'waiting'),
       bool_or(r.state <> 'waiting' and r.due_at <= _at + interval '5 s')
     into _tickets, _is_due_soon
@@ -88,12 +98,17 @@ begin
     end if;
   end if;
 
-  perform holdfast._tell_watchers(_settled);
+  if _lines is not null then
+    _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms);
+    return query select null::integer, null, c.* from holdfast._claims(_taken, _at, true, null) c;
+  end if;
+  perform holdfast._tell_watchers(_settled || _taken);
 
   if cardinality(_settled) < cardinality(_ids) then
     return query
-    select i.n::integer, holdfast._lost_reason(i.id, i.token)
+    select i.n::integer, holdfast._lost_reason(i.id, i.token), none.*
     from unnest(_ids, _tokens, _outcomes) with ordinality i (id, token, outcome, n)
+    left join holdfast._claims(null, _at, null, null) none on false
     where not exists (
       select from holdfast.all_claims c
       where c.run_id = i.id and c.token = i.token and c.worker_id = _worker and c.ended_at is not null

@@ -95,10 +95,10 @@ begin
       select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1))
     order by i.id
     on conflict do nothing
-    returning id, workflow, state, priority, due_at
+    returning id, workflow, group_key, state, priority, due_at
   )
   select array_agg(id),
-    array_agg(holdfast._ticket(id, 0, workflow, priority, due_at) order by priority desc, due_at, id)
+    array_agg(holdfast._ticket(id, 0, workflow, group_key, priority, due_at) order by priority desc, due_at, id)
       filter (where state = 'waiting'),
     bool_or(state = 'scheduled' and due_at <= _at + interval '5 s')
   into _new, _tickets, _is_due_soon

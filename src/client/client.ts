@@ -217,9 +217,9 @@ export class Client {
 
   async #record(workflow: Workflow): Promise<void> {
     await this.#ready()
-    await once(this.#recorded, workflow.definition.fingerprint + workflow.name, () =>
-      resend(this.#clock, () => recordDefinitions(this.#database, [workflow])),
-    )
+    await once(this.#recorded, workflow.definition.fingerprint + workflow.name, async () => {
+      await resend(this.#clock, () => recordDefinitions(this.#database, [workflow]))
+    })
   }
 
   async #ready(): Promise<void> {

@@ -3,7 +3,8 @@ import type { Queryable } from '../model/run.ts'
 import type { State } from '../model/state.ts'
 import type { Database } from './database.ts'
 
-/** One typed call for each SQL function. Names and meaning are those of sql/functions. claim-calls.ts has the rest. */
+/** One typed call for each SQL function. Names and meaning are those of sql/functions. claim-calls.ts and settle-calls.ts have those of
+ * a claim. */
 
 export interface StartItem {
   readonly id: string
@@ -109,12 +110,20 @@ export interface DefinitionItem {
   readonly policy: object
 }
 
-export async function seeDefinitions(database: Database, items: readonly DefinitionItem[]): Promise<void> {
-  await database.call('see_definitions', [JSON.stringify(items)])
+/** A definition whose limits are not those in force. */
+export interface Differing {
+  readonly workflow: string
+  /** The limits that are, as JSON. */
+  readonly in_force: string
+  /** An operator has set some of them. */
+  readonly is_set: boolean
 }
 
-export async function returnTickets(database: Database, ids: readonly string[]): Promise<void> {
-  await database.call('return_tickets', [ids])
+export async function seeDefinitions(
+  database: Database,
+  items: readonly DefinitionItem[],
+): Promise<readonly Differing[]> {
+  return await database.call<Differing>('see_definitions', [JSON.stringify(items)])
 }
 
 export async function promoteDue(
@@ -145,6 +154,7 @@ export interface SweepPasses {
   readonly fail_overdue: []
   readonly prune_runs: []
   readonly reissue_tickets: []
+  readonly mend_lines: []
 }
 
 export async function sweepPass<Pass extends keyof SweepPasses>(

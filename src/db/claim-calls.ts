@@ -6,13 +6,14 @@ import { jsonArray, plainArray, textArray } from './arrays.ts'
 import type { Database } from './database.ts'
 
 /**
- * The calls that a claim is made of, many runs' in one: claim, keep, settle. Names are those of sql/functions. What each
+ * The calls that a claim begins with and keeps its outcomes by, many runs' in one. Names are those of sql/functions. What each
  * function takes, in its order, is what `claimValues` and the like make.
  */
 
 export interface ClaimRow {
   readonly id: string
-  readonly token: number
+  /** Null: it was not claimed, and is to be asked for in the other way, for limited runs or for unlimited ones. */
+  readonly token: number | null
   readonly workflow: string
   readonly key: string | null
   readonly group_key: string | null
@@ -25,6 +26,42 @@ export interface ClaimRow {
   readonly memos: string | null
   readonly tries: string | null
   readonly lease_until_ms: number
+  readonly is_limited: boolean
+}
+
+/** What a call claimed, and the runs that it left to the other of `claim_runs` and `claim_lines`. */
+export interface Claimed {
+  readonly claims: readonly Claim[]
+  readonly others: readonly string[]
+}
+
+export function readClaims(rows: readonly ClaimRow[]): Claimed {
+  const claims: Claim[] = []
+  const others: string[] = []
+  for (const row of rows) {
+    if (row.token === null) others.push(row.id)
+    else claims.push(toClaim(row, row.token))
+  }
+  return { claims, others }
+}
+
+function toClaim(row: ClaimRow, token: number): Claim {
+  return {
+    id: row.id,
+    token,
+    workflow: row.workflow,
+    key: row.key ?? undefined,
+    group: row.group_key ?? undefined,
+    isLimited: row.is_limited,
+    attempt: row.attempt,
+    maxAttempts: row.max_attempts,
+    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
+    deadlineMs: row.deadline_ms ?? undefined,
+    input: { json: row.input ?? 'null', types: row.input_types },
+    memos: row.memos === null ? [] : (JSON.parse(row.memos) as Memo[]),
+    leaseUntil: new Date(row.lease_until_ms),
+    tries: row.tries === null ? [] : (JSON.parse(row.tries) as PendingTry[]),
+  }
 }
 
 export interface ClaimItem {
@@ -42,23 +79,42 @@ export async function claimRuns(
   workerId: string,
   items: readonly ClaimItem[],
   isRepeated: boolean,
-): Promise<Claim[]> {
-  const rows = await database.call<ClaimRow>('claim_runs', claimValues(workerId, items, isRepeated))
-  return rows.map((row) => ({
-    id: row.id,
-    token: row.token,
-    workflow: row.workflow,
-    key: row.key ?? undefined,
-    group: row.group_key ?? undefined,
-    attempt: row.attempt,
-    maxAttempts: row.max_attempts,
-    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
-    deadlineMs: row.deadline_ms ?? undefined,
-    input: { json: row.input ?? 'null', types: row.input_types },
-    memos: row.memos === null ? [] : (JSON.parse(row.memos) as Memo[]),
-    leaseUntil: new Date(row.lease_until_ms),
-    tries: row.tries === null ? [] : (JSON.parse(row.tries) as PendingTry[]),
-  }))
+): Promise<Claimed> {
+  return readClaims(await database.call<ClaimRow>('claim_runs', claimValues(workerId, items, isRepeated)))
+}
+
+/** A ticket of a limited workflow: `run` is undefined if it names a line alone. */
+export interface LineTicket {
+  readonly run: string | undefined
+  readonly workflow: string
+  readonly group: string | undefined
+  readonly lease_ms: number
+}
+
+export function lineValues(workerId: string, tickets: readonly LineTicket[]): unknown[] {
+  return [workerId, ...ticketArrays(tickets), plainArray(tickets, (ticket) => ticket.lease_ms)]
+}
+
+export async function claimLines(
+  database: Database,
+  workerId: string,
+  tickets: readonly LineTicket[],
+): Promise<Claimed> {
+  return readClaims(await database.call<ClaimRow>('claim_lines', lineValues(workerId, tickets)))
+}
+
+type NamedTicket = Omit<LineTicket, 'lease_ms'>
+
+export async function returnTickets(database: Database, tickets: readonly NamedTicket[]): Promise<void> {
+  await database.call('return_tickets', ticketArrays(tickets))
+}
+
+function ticketArrays(tickets: readonly NamedTicket[]): (string | null)[] {
+  return [
+    plainArray(tickets, ({ run }) => run),
+    textArray(tickets, ({ workflow }) => workflow),
+    textArray(tickets, ({ group }) => group),
+  ]
 }
 
 export interface KeepItem {
@@ -80,7 +136,8 @@ export function keepItem({ id, token }: Pick<Claim, 'id' | 'token'>, memo: NewMe
   return { id, token, key, kind, value, types, seq, ordinal, tries, duration_ms: durationMs, args }
 }
 
-function idsOf(items: readonly { readonly id: string }[]): string {
+/** The ids of a column. */
+export function idsOf(items: readonly { readonly id: string }[]): string {
   return plainArray(items, (item) => item.id) ?? '{}'
 }
 
@@ -152,46 +209,4 @@ export async function extendLease(
   const { lease_until_ms: untilMs = null, left_ms: leftMs = null, lost = 'not_found' } = row ?? {}
   if (lost || untilMs === null || leftMs === null) throw lostLease(id, lost ?? 'not_found')
   return { until: new Date(untilMs), leftMs }
-}
-
-export interface SettleItem {
-  readonly id: string
-  readonly token: number
-  readonly outcome: string
-  readonly recalled: number
-  readonly output?: string | undefined
-  readonly output_types?: string | null | undefined
-  /** Whatever else there is to say; most claims that are done have nothing. */
-  readonly details?: SettleDetails | undefined
-}
-
-export interface SettleDetails {
-  readonly delay_ms?: number | undefined
-  readonly failure?: string | undefined
-  readonly reason?: string | undefined
-  readonly error?: unknown
-  readonly waits_for?: readonly string[] | undefined
-  readonly memos?: readonly object[] | undefined
-  readonly tries?: readonly object[] | undefined
-}
-
-export function settleValues(workerId: string, items: readonly SettleItem[]): unknown[] {
-  return [
-    workerId,
-    idsOf(items),
-    plainArray(items, (item) => item.token),
-    plainArray(items, (item) => item.outcome),
-    plainArray(items, (item) => item.recalled),
-    jsonArray(items, (item) => item.output),
-    textArray(items, (item) => item.output_types),
-    jsonArray(items, ({ details }) => details && JSON.stringify(details)),
-  ]
-}
-
-export async function settleRuns(
-  database: Database,
-  workerId: string,
-  items: readonly SettleItem[],
-): Promise<readonly { n: number; lost: LeaseLostReason }[]> {
-  return await database.call('settle_runs', settleValues(workerId, items))
 }

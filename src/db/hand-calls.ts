@@ -3,7 +3,9 @@ import type { Database } from './database.ts'
 
 /** The typed calls of claims by hand; the functions are those that a worker in another language calls. */
 
-export type ReservedRow = Omit<ClaimRow, 'deadline_ms' | 'memos' | 'tries'>
+export type ReservedRow = Omit<ClaimRow, 'token' | 'deadline_ms' | 'memos' | 'tries' | 'is_limited'> & {
+  readonly token: number
+}
 
 export interface Reservation {
   readonly worker: string

@@ -1,10 +1,16 @@
-import { seeDefinitions } from './calls.ts'
+import { seeDefinitions, type Differing } from './calls.ts'
 import type { Database } from './database.ts'
 import type { Workflow } from '../model/workflow.ts'
 
-/** Puts definitions on record, for starts from SQL, for limits and for whoever looks. */
-export async function recordDefinitions(database: Database, workflows: readonly Workflow[]): Promise<void> {
-  await seeDefinitions(
+/**
+ * Puts definitions on record, for starts from SQL, for limits and for whoever looks. Answers those whose limits are not in
+ * force.
+ */
+export async function recordDefinitions(
+  database: Database,
+  workflows: readonly Workflow[],
+): Promise<readonly Differing[]> {
+  return await seeDefinitions(
     database,
     workflows.map(({ name, definition }) => {
       const { retry, limits, group, fingerprint } = definition

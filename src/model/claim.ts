@@ -7,6 +7,8 @@ export interface Claim {
   readonly workflow: string
   readonly key: string | undefined
   readonly group: string | undefined
+  /** A limit rules it, so its end gives room to the next of its line. */
+  readonly isLimited: boolean
   readonly attempt: number
   readonly maxAttempts: number
   readonly metadata: Readonly<Record<string, string>>

@@ -15,10 +15,13 @@ import type { Logger } from '../model/logger.ts'
  *    sessions, after the old id's tickets are unlocked, and again for as long as that fails.
  */
 
-/** A ticket: look at this run. */
+/** A ticket: look at this run, or at the line of a limited workflow. */
 export interface Ticket {
-  readonly run: string
+  /** Undefined for one that names a line alone. */
+  readonly run: string | undefined
   readonly workflow: string
+  /** The run's group, or the line's; undefined: none. */
+  readonly group: string | undefined
   /** The run's token when the ticket was issued; undefined for one that only says that something came for the run. */
   readonly token: number | undefined
   /** The queue's: lower goes first. */
@@ -137,11 +140,18 @@ export class QueueRunner {
   }
 
   async #take(workflow: string, payload: unknown, priority: number, runAt: string): Promise<void> {
-    const { run, token } = payload as { run?: unknown; token?: unknown }
-    if (typeof run !== 'string') return
-    const at = typeof token === 'number' ? token : undefined
+    const { run, token, group } = payload as { run?: unknown; token?: unknown; group?: unknown }
+    const ticket = {
+      run: typeof run === 'string' ? run : undefined,
+      workflow,
+      group: typeof group === 'string' ? group : undefined,
+      token: typeof token === 'number' ? token : undefined,
+      priority,
+      runAt,
+    }
+    if (ticket.run === undefined && ticket.group === undefined) return
     try {
-      await this.#options.onTicket({ run, workflow, token: at, priority, runAt })
+      await this.#options.onTicket(ticket)
     } catch (error) {
       this.#options.log.error({ error, runId: run }, 'A ticket could not be looked at; it will be issued again.')
     }

@@ -20,11 +20,19 @@ import type { Held, Slots } from './slots.ts'
 
 /** The way of one claim: ticket -> claim -> execution -> settle, and how one ends that went astray. */
 
+/**
+ * How long a ticket's slot may go on from claim to claim of a limited line. A settle that asks for the next run saves a
+ * ticket's way through the queue; what waits there, which may come before it, gets the slot after this at the latest.
+ */
+const handOverMs = 100
+
 export interface ClaimRunnerOptions {
   readonly database: Database
   readonly registry: Registry
   readonly workerId: string
   readonly slots: Slots
+  /** With one slot, runs begin in the exact order of their tickets, and none is handed over. */
+  readonly concurrency: number
   readonly patience: Patience
   /** Share of a lease after which a claim that could not renew it stops. */
   readonly giveUpAfter: number
@@ -42,6 +50,7 @@ export class ClaimRunner {
   readonly #patience: Patience
   readonly #giveUpAfter: number
   readonly #slots: Slots
+  readonly #concurrency: number
   readonly #clock: Clock
   readonly #log: Logger
   readonly #journals: JournalStore
@@ -49,12 +58,13 @@ export class ClaimRunner {
   readonly #settler: Settler
   #isClosed = false
 
-  constructor({ database, registry, workerId, slots, patience, giveUpAfter, log }: ClaimRunnerOptions) {
+  constructor({ database, registry, workerId, slots, concurrency, patience, giveUpAfter, log }: ClaimRunnerOptions) {
     this.#database = database
     this.#patience = patience
     this.#giveUpAfter = giveUpAfter
     this.#registry = registry
     this.#slots = slots
+    this.#concurrency = concurrency
     this.#clock = patience.clock
     this.#log = log
     this.#journals = new JournalStore(database, patience)
@@ -64,8 +74,9 @@ export class ClaimRunner {
 
   /** Resolves when the ticket may be taken off the queue. */
   async take(ticket: Ticket): Promise<void> {
-    const taken = await this.#claimer.claim(ticket)
-    if (taken) await this.#run(taken)
+    let taken = await this.#claimer.claim(ticket)
+    const until = this.#clock.monotonic() + handOverMs
+    while (taken) taken = await this.#run(taken, until)
   }
 
   /** No handler begins any more: tickets are given back, and claims on their way here released. */
@@ -86,16 +97,19 @@ export class ClaimRunner {
       : { kind: 'released' }
     const log = boundLogger(this.#log, { runId: id, token })
     try {
-      const lost = await this.#settler.settle({ id, token }, { ...nothing, outcome })
+      const { lost } = await this.#settler.settle({ id, token, isLimited: true }, { ...nothing, outcome })
       if (!lost) log.warn({ isCounted: isLate }, 'A claim that this worker does not hold was given back.')
     } catch (error) {
       log.warn({ error }, 'A claim that this worker does not hold could not be given back; tried again.')
     }
   }
 
-  async #run({ claim, sentAt }: Taken): Promise<void> {
+  /** Answers the claim that was handed over, if its settle asked for one before `until` and got it. */
+  async #run({ claim, sentAt }: Taken, until: number): Promise<Taken | undefined> {
     const definition = this.#registry.get(claim.workflow)?.definition
-    if (!definition) return
+    if (!definition) return undefined
+    // Its last claim has ended in the database, and the word of it may still be on its way here.
+    await this.#slots.whenFree(claim.id)
     const { id, workflow, attempt, token } = claim
     const log = boundLogger(this.#log, { runId: id, workflow, attempt, token })
     const journal = this.#journals.open(claim)
@@ -115,27 +129,33 @@ export class ClaimRunner {
       const { outcome } = ending
       if (outcome.kind === 'lost') {
         log.warn({ reason: outcome.reason }, 'The lease was lost; what the handler still does changes nothing.')
-        return this.#slots.drop(held)
+        this.#slots.drop(held)
+        return undefined
       }
-      await this.#settle(claim, { ...ending, outcome }, log)
+      const isAsking = claim.isLimited && this.#concurrency > 1 && !this.#isClosed && this.#clock.monotonic() < until
+      const next = await this.#settle(claim, { ...ending, outcome }, isAsking ? definition.leaseMs : undefined, log)
       this.#slots.free(id)
+      return next
     } catch (error) {
       log.error({ error }, 'The claim could not be settled; the run is given back.')
       this.#slots.drop(held)
+      return undefined
     }
   }
 
-  async #settle(claim: Claim, ending: Settling, log: Logger): Promise<void> {
-    let lost
+  async #settle(claim: Claim, ending: Settling, leaseMs: number | undefined, log: Logger): Promise<Taken | undefined> {
+    let result
     try {
-      lost = await this.#settler.settle(claim, ending)
+      result = await this.#settler.settle(claim, ending, leaseMs)
     } catch (thrown) {
       if (!isItemFault(thrown)) throw thrown
       // What the database cannot store must not hold the run up for ever.
       const error = storeError(thrown)
       const failed = { kind: 'failed', failure: 'rejected', reason: error.message, error } as const
-      lost = await this.#settler.settle(claim, { ...nothing, outcome: failed })
+      result = await this.#settler.settle(claim, { ...nothing, outcome: failed })
     }
+    const { lost, next } = result
     if (lost) log.warn({ reason: lost }, 'The lease was lost before the claim could settle; its answer was refused.')
+    return next
   }
 }

@@ -44,6 +44,8 @@ export class Leases implements Part {
   #watchTimer: Timer | undefined
   #renewing: Promise<void> = Promise.resolve()
   #watchedAt = 0
+  #isRenewing = false
+  #isHasty = false
   /** Tokens of runs that the last renewal found astray. */
   #astray = new Map<string, number>()
 
@@ -67,6 +69,15 @@ export class Leases implements Part {
     await this.#renewing
   }
 
+  /** Renews soon: there may be claims that nobody here knows of. */
+  hasten(): void {
+    this.#isHasty = true
+    // One under way sees to it when it is through.
+    if (this.#isRenewing) return
+    this.#renewTimer?.cancel()
+    this.#arm(renewalRetryMs(this.#options.leaseMs))
+  }
+
   #arm(ms: number): void {
     if (this.#isStopped) return
     this.#renewTimer = this.#options.clock.after(ms, () => void (this.#renewing = this.#renew()))
@@ -77,6 +88,8 @@ export class Leases implements Part {
     const held = slots.all()
     const dropped = [...slots.dropped]
     const sentAt = clock.monotonic()
+    this.#isRenewing = true
+    this.#isHasty = false
     let again = leaseMs * timings.renewAfter
     try {
       const items = held.map(({ claim, lease }) => ({ id: claim.id, token: claim.token, lease_ms: lease.leaseMs }))
@@ -94,7 +107,8 @@ export class Leases implements Part {
       log.warn({ error, claims: held.length }, 'Leases could not be renewed; asked again soon.')
       again = renewalRetryMs(leaseMs)
     }
-    this.#arm(again)
+    this.#isRenewing = false
+    this.#arm(this.#isHasty ? Math.min(again, renewalRetryMs(leaseMs)) : again)
   }
 
   #lookAt(strays: readonly LeaseRenewal[]): void {

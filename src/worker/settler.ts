@@ -1,39 +1,62 @@
-import { Batcher } from '../db/batcher.ts'
-import { settleRuns, type SettleDetails, type SettleItem } from '../db/claim-calls.ts'
+import { Batcher, type BatcherOptions } from '../db/batcher.ts'
+import { settleRuns, type SettleDetails, type SettleItem } from '../db/settle-calls.ts'
 import type { Database } from '../db/database.ts'
 import { patiently, type Patience } from '../db/patience.ts'
 import type { Claim } from '../model/claim.ts'
 import type { LeaseLostReason } from '../model/errors.ts'
 import type { Ending, Outcome } from '../model/outcome.ts'
+import type { Taken } from './claimer.ts'
 
 export type Settled = Exclude<Outcome, { kind: 'lost' }>
 export type Settling = Ending & { readonly outcome: Settled }
 
-/** Ends claims, many in one call. A settle that meets connection loss is sent again: the record answers it as before. */
+/** What became of a settle. */
+export interface SettleResult {
+  /** Why the claim had been lost, if it had. */
+  readonly lost: LeaseLostReason | undefined
+  /** The next run of a line, if it was asked for and there was one. */
+  readonly next: Taken | undefined
+}
+
+/**
+ * Ends claims, many in one call, those of limited workflows apart: they wait for their lines. A settle that meets
+ * connection loss is sent again: the record answers it as before.
+ */
 export class Settler {
-  readonly #batcher: Batcher<SettleItem, LeaseLostReason | undefined>
+  readonly #batcher: Batcher<SettleItem, SettleResult>
+  readonly #limitedBatcher: Batcher<SettleItem, SettleResult>
 
   constructor(database: Database, workerId: string, patience: Patience) {
-    this.#batcher = new Batcher({
+    const options: BatcherOptions<SettleItem, SettleResult> = {
       clock: patience.clock,
       until: patience.until,
       sizeOf: (item) => (item.output?.length ?? 0) + (item.details ? 4_096 : 0) + 300,
       flush: (items) =>
         patiently(patience, async () => {
-          const lost = await settleRuns(database, workerId, items)
-          const places = Array.from<LeaseLostReason | undefined>({ length: items.length })
-          for (const { n, lost: reason } of lost) places[n - 1] = reason
-          return places
+          const sentAt = patience.clock.monotonic()
+          const { lost, claims } = await settleRuns(database, workerId, items)
+          const next = claims.values()
+          return items.map((item, place) => {
+            const claim = item.lease_ms === undefined ? undefined : next.next().value
+            return { lost: lost[place], next: claim && { claim, sentAt } }
+          })
         }),
-    })
+    }
+    this.#batcher = new Batcher(options)
+    this.#limitedBatcher = new Batcher(options)
   }
 
-  /** Answers why the claim had been lost, if it had. */
-  settle(claim: Pick<Claim, 'id' | 'token'>, ending: Settling): Promise<LeaseLostReason | undefined> {
+  /** `leaseMs`: it asks for the next run of its line, under such a lease. */
+  settle(
+    claim: Pick<Claim, 'id' | 'token'> & { readonly isLimited?: boolean },
+    ending: Settling,
+    leaseMs?: number,
+  ): Promise<SettleResult> {
     const { outcome, recalled, failures, tries } = ending
     const details = detailsOf(outcome)
     const isPlain = details === undefined && failures.length === 0 && tries.length === 0
-    return this.#batcher.add({
+    const batcher = claim.isLimited ? this.#limitedBatcher : this.#batcher
+    return batcher.add({
       id: claim.id,
       token: claim.token,
       outcome: outcome.kind,
@@ -41,6 +64,7 @@ export class Settler {
       output: outcome.kind === 'done' ? outcome.output.json : undefined,
       output_types: outcome.kind === 'done' ? outcome.output.types : undefined,
       details: isPlain ? undefined : { ...details, memos: memosOf(failures), tries: triesOf(tries) },
+      lease_ms: leaseMs,
     })
   }
 }

@@ -14,6 +14,7 @@ import { Leases } from './leases.ts'
 import type { Part } from './part.ts'
 import { Presence } from './presence.ts'
 import { Promoter } from './promoter.ts'
+import type { Differing } from '../db/calls.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
@@ -64,7 +65,11 @@ export class WorkerCore {
     this.done = new Promise((resolve) => void (this.#onDone = resolve))
     const log = boundLogger(options.log, { workerId: this.id })
     this.#log = log
-    const onLoss = (error: unknown): void => log.warn({ error }, 'The database was lost; waiting for it.')
+    const onLoss = (error: unknown): void => {
+      log.warn({ error }, 'The database was lost; waiting for it.')
+      // What a lost reply had claimed is this worker's, and holds its place under a limit until it is given back.
+      this.#leases.hasten()
+    }
     const patience = { clock, until: this.#giveUp.signal, onLoss }
     const leases = registry.workflows.map((workflow) => workflow.definition.leaseMs)
     this.#claims = new ClaimRunner({
@@ -72,6 +77,7 @@ export class WorkerCore {
       registry,
       workerId: this.id,
       slots: this.#slots,
+      concurrency,
       patience,
       giveUpAfter: timings.giveUpAfter,
       log,
@@ -145,7 +151,7 @@ export class WorkerCore {
   async #start(): Promise<void> {
     const { prepare, database, registry } = this.#options
     await prepare()
-    await recordDefinitions(database, registry.workflows)
+    this.#tellDiffering(await recordDefinitions(database, registry.workflows))
     const started: Part[] = []
     try {
       for (const part of this.#parts) {
@@ -194,6 +200,17 @@ export class WorkerCore {
   async #within(ms: number, work: Promise<unknown>, enough = new AbortController()): Promise<void> {
     await Promise.race([work, this.#options.clock.sleep(ms, enough.signal)])
     enough.abort()
+  }
+
+  #tellDiffering(differing: readonly Differing[]): void {
+    for (const { workflow, in_force: inForce, is_set: isSet } of differing) {
+      this.#log.warn(
+        { workflow, limits: JSON.parse(inForce) as unknown },
+        isSet
+          ? 'An operator has set other limits than this definition has; theirs are in force.'
+          : 'A newer definition has other limits than this one; its are in force.',
+      )
+    }
   }
 
   #hear(message: string): void {

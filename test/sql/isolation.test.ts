@@ -2,13 +2,15 @@ import { expect, test } from 'vitest'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { newWorker, startItem } from '../support/runs.ts'
-import { claimValues, keepValues, settleValues } from '../../src/db/claim-calls.ts'
+import { claimValues, keepValues, lineValues } from '../../src/db/claim-calls.ts'
+import { settleValues } from '../../src/db/settle-calls.ts'
 
 const database = useDatabase()
 
 /** Every function that locks and then reads, with arguments that would do nothing. */
 const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['claim_runs', ...claimValues(newWorker(), [], false)],
+  ['claim_lines', ...lineValues(newWorker(), [])],
   ['keep_steps', ...keepValues([], false)],
   ['keep_progress', []],
   ['settle_runs', ...settleValues(newWorker(), [])],
@@ -20,11 +22,12 @@ const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['extend_leases', '{}', '{}', '{}'],
   ['reserve_runs', newWorker(), '{}', 1, null],
   ['retry_runs', '{}', false],
-  ['return_tickets', '{}'],
+  ['return_tickets', '{}', '{}', '{}'],
   ['promote_due', 1],
   ['end_leases', 1, 'now'],
   ['fail_overdue', 1],
   ['reissue_tickets', 1],
+  ['mend_lines', 1],
   ['bury_workers', newWorker(), null],
 ]
 

@@ -50,7 +50,10 @@ const cases: Readonly<Record<string, Case>> = {
     from: 'running',
     call: (session, ids) => session.call('extend_leases', pgArray(ids), '{1,1}', '{1000,1000}'),
   },
-  return_tickets: { from: 'waiting', call: (session, ids) => session.call('return_tickets', pgArray(ids)) },
+  return_tickets: {
+    from: 'waiting',
+    call: (session, ids) => session.call('return_tickets', pgArray(ids), '{sample,sample}', '{null,null}'),
+  },
 }
 
 async function runsIn(state: State, session: Connection): Promise<string[]> {

@@ -47,7 +47,9 @@ export async function claimByHand(
 ): Promise<ClaimByHand> {
   const own = opened.get(database) ?? new Database({ ...optionsFor(database), clock: systemClock })
   opened.set(database, own)
-  const [claim] = await claimRuns(own, workerId, [{ id: runId, lease_ms: leaseMs }], isRepeated)
+  const {
+    claims: [claim],
+  } = await claimRuns(own, workerId, [{ id: runId, lease_ms: leaseMs }], isRepeated)
   if (!claim) throw new Error(`Run ${runId} is not to be had.`)
   return new ClaimByHand(own, workerId, claim)
 }
@@ -69,8 +71,8 @@ export class ClaimByHand {
   }
 
   /** Answers why it was refused, if it was. */
-  settle(outcome: Settled, rest: Partial<Ending> = {}): Promise<LeaseLostReason | undefined> {
-    return this.#settler.settle(this.claim, { recalled: 0, failures: [], tries: [], ...rest, outcome })
+  async settle(outcome: Settled, rest: Partial<Ending> = {}): Promise<LeaseLostReason | undefined> {
+    return (await this.#settler.settle(this.claim, { recalled: 0, failures: [], tries: [], ...rest, outcome })).lost
   }
 
   async renew(leaseMs = 30_000): Promise<LeaseRenewal['problem'] | undefined> {

@@ -1,4 +1,5 @@
-import { claimValues, keepValues, settleValues, type KeepItem, type SettleItem } from '../../src/db/claim-calls.ts'
+import { claimValues, keepValues, lineValues, type KeepItem, type LineTicket } from '../../src/db/claim-calls.ts'
+import { settleValues, type SettleItem } from '../../src/db/settle-calls.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { uuidv4, uuidv7 } from '../../src/model/id.ts'
 import type { Connection } from './connections.ts'
@@ -12,6 +13,7 @@ export interface StartItemOverrides {
   readonly id?: string
   readonly workflow?: string
   readonly key?: string
+  readonly group_key?: string
   readonly max_attempts?: number
   readonly priority?: number
   readonly delay_ms?: number
@@ -55,6 +57,17 @@ export interface ClaimedRow {
 export async function claim(connection: Connection, worker: string, ids: readonly string[]): Promise<ClaimedRow[]> {
   const items = ids.map((id) => ({ id, lease_ms: 30_000 }))
   return (await connection.call('claim_runs', ...claimValues(worker, items, false))) as unknown as ClaimedRow[]
+}
+
+/** Tickets of runs, as lines are given them. */
+export async function claimFor(
+  connection: Connection,
+  worker: string,
+  tickets: readonly Omit<LineTicket, 'lease_ms' | 'workflow'>[],
+  workflow = 'sample',
+): Promise<ClaimedRow[]> {
+  const named = tickets.map((ticket) => ({ ...ticket, workflow, lease_ms: 30_000 }))
+  return (await connection.call('claim_lines', ...lineValues(worker, named))) as unknown as ClaimedRow[]
 }
 
 export async function keep(connection: Connection, items: readonly KeepItem[], isOnce = false): Promise<unknown[]> {

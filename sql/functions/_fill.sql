@@ -1,0 +1,63 @@
+-- Every decision about lines, for claims, settles, cancels and sweeps alike: gives room that claims left, lets as many of
+-- the best waiting runs begin as there is room for and the changes want, under leases of `_worker`, sets aside those of
+-- `_named`, whose tickets are used up, that wait on, and sees that tickets are in the queue for what room is left. Answers
+-- the runs claimed.
+--
+-- A change is about one group of a limited workflow: what it wants and uses up, how many claims ended there, how many
+-- set-aside runs left. The caller holds the limits (_hold_limits) and the lines (_lock_lines), in statements before.
+create or replace function holdfast._fill(_worker uuid, _changes holdfast.line_change[], _named uuid[]) returns uuid[]
+language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_hashjoin = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  _at timestamptz;
+  _picked uuid[] := '{}';
+  _claimed holdfast.line_change[];
+  _aside holdfast.line_change[];
+begin
+  select greatest(holdfast._now(), max(l.at)) into _at
+  from unnest(_changes) c join holdfast.lines l
+    on l.workflow = c.workflow and (l.group_key = c.group_key or l.is_wide and l.group_key = '');
+  if exists (select from unnest(_changes) c where c.wants > 0) then
+    _changes := _changes || holdfast._unseen_groups(_changes);
+    _picked := holdfast._pick_runs(_changes, _named, _at);
+  end if;
+
+  if cardinality(_picked) + cardinality(_named) > 0 then
+    perform 1 from (
+      select from holdfast.runs r where r.id = any(_picked || _named) order by r.depth, r.id for update of r
+    ) locked;
+    with claimed as (
+      update holdfast.runs r
+      set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at, is_set_aside = false,
+        attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
+        lease_until = _at + (
+          select max(c.lease_ms) from unnest(_changes) c where c.workflow = r.workflow) * interval '1 ms',
+        recalled = null, reason = null, error = null
+      from holdfast.runs o
+      where r.id = any(_picked) and o.id = r.id and r.state = 'waiting'
+      returning r.workflow, coalesce(r.group_key, '') as group_key, o.is_set_aside, r.is_rate_free
+    )
+    select array_agg(row(c.workflow, c.group_key, 0, null, 0, 0, c.count, c.counted, -c.aside, -c.aside_free)::holdfast.line_change)
+    into _claimed from (
+      select workflow, group_key, count(*), count(*) filter (where not is_rate_free) as counted,
+        count(*) filter (where is_set_aside) as aside, count(*) filter (where is_set_aside and is_rate_free) as aside_free
+      from claimed group by workflow, group_key
+    ) c;
+    with aside as (
+      update holdfast.runs r
+      set is_set_aside = true, group_key = case when m.is_wide and not m.has_groups then r.group_key else coalesce(r.group_key, '') end
+      from holdfast.limits m
+      where r.id = any(_named) and m.workflow = r.workflow and r.state = 'waiting' and not r.is_set_aside
+      returning r.workflow, coalesce(r.group_key, '') as group_key, r.is_rate_free
+    )
+    select array_agg(row(a.workflow, a.group_key, 0, null, 0, 0, 0, 0, a.count, a.free)::holdfast.line_change)
+    into _aside from (
+      select workflow, group_key, count(*), count(*) filter (where is_rate_free) as free from aside group by workflow, group_key
+    ) a;
+    _changes := _changes || _claimed || _aside;
+  end if;
+  perform holdfast._count_groups(_changes, _at);
+  perform holdfast._count_lines(_changes, _at);
+  return _picked;
+end
+$$;

@@ -1,0 +1,50 @@
+-- Sweep: a line whose tickets got lost, or whose set-aside runs nobody asks for, gets new tickets. It walks the lines that
+-- have set-aside runs from a stored cursor, `_limit` at a time, one sweeper at once. Answers how many it looked at.
+create or replace function holdfast.mend_lines(_limit integer) returns integer
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  _at timestamptz := holdfast._now();
+  _from record;
+  _seen holdfast.lines[];
+  _changes holdfast.line_change[];
+begin
+  perform holdfast._require_read_committed();
+  if not exists (select from holdfast.lines l where l.has_aside) then
+    return 0;
+  end if;
+  perform holdfast._hold_limits();
+  select c.* into _from from holdfast.line_cursor c for update skip locked;
+  if _from is null then
+    return 0;
+  end if;
+  _seen := array(
+    select l from holdfast.lines l
+    where l.has_aside and (l.workflow, l.group_key, l.is_wide) > (_from.workflow, _from.group_key, _from.is_wide)
+    order by l.workflow, l.group_key, l.is_wide limit _limit);
+  update holdfast.line_cursor
+  set (workflow, group_key, is_wide) = (
+    select coalesce(_seen[_limit].workflow, ''), coalesce(_seen[_limit].group_key, ''), coalesce(_seen[_limit].is_wide, false));
+
+  _changes := array(
+    select row(l.workflow, l.group_key, 0, null, 0, 0, 0, 0, 0, 0)::holdfast.line_change from unnest(_seen) l);
+  perform holdfast._lock_lines(_changes);
+  _changes := array(
+    select row(l.workflow, l.group_key, 0, null, greatest(0, l.owed - t.count), 0, 0, 0, 0, 0)::holdfast.line_change
+    from unnest(_seen) s
+    join holdfast.lines l on l.workflow = s.workflow and l.group_key = s.group_key and l.is_wide = s.is_wide
+    join holdfast.limits m on m.workflow = l.workflow
+    cross join lateral (
+      select count(*) from holdfast_queue._private_jobs j
+      where j.key > holdfast._line_key(l.workflow, l.group_key, l.is_wide) || '000000000000'
+        and j.key < holdfast._line_key(l.workflow, l.group_key, l.is_wide) || '999999999999'
+        and j.attempts < j.max_attempts and (j.locked_at is null or j.locked_at > _at - interval '10 s')
+    ) t
+    where l.is_wide = m.is_wide);
+  if cardinality(_changes) > 0 then
+    perform holdfast._fill(null, _changes, '{}');
+  end if;
+  perform holdfast._drop_idle_limits();
+  return cardinality(_seen);
+end
+$$;
