@@ -5,7 +5,7 @@ create or replace function holdfast._best_runs(_workflow text, _group_key text, 
   _named uuid[], _at timestamptz)
 returns table (id uuid, rank integer, due_at timestamptz, is_rate_free boolean)
 language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set enable_sort = on set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   return query
@@ -13,29 +13,27 @@ begin
   from (
     select u.*, count(*) filter (where not u.is_rate_free) over (order by u.rank, u.due_at, u.id) as counted
     from (
-      (select r.id, -1 - r.priority as rank, r.due_at, r.is_rate_free from holdfast.runs r
-      where _group_key is null and r.workflow = _workflow and r.state = 'waiting'
-        and holdfast._is_claimable(r.id, r.deadline_at, _at)
-      order by -1 - r.priority, r.due_at, r.id limit _take)
+      (select r.id, r.rank, r.due_at, r.is_rate_free from holdfast.waiting_runs r
+      where _group_key is null and r.workflow = _workflow and (r.deadline_at is null or r.deadline_at > _at)
+      order by r.rank, r.due_at, r.id limit _take)
       union
-      (select r.id, -1 - r.priority, r.due_at, r.is_rate_free from holdfast.runs r
-      where _group_key is null and _counted < _take and r.workflow = _workflow and r.state = 'waiting'
-        and r.is_rate_free and holdfast._is_claimable(r.id, r.deadline_at, _at)
-      order by -1 - r.priority, r.due_at, r.id limit _take)
+      (select r.id, r.rank, r.due_at, r.is_rate_free from holdfast.waiting_runs r
+      where _group_key is null and _counted < _take and r.workflow = _workflow and r.is_rate_free
+        and (r.deadline_at is null or r.deadline_at > _at)
+      order by r.rank, r.due_at, r.id limit _take)
       union
-      (select r.id, -1 - r.priority, r.due_at, r.is_rate_free from holdfast.runs r
-      where r.workflow = _workflow and r.group_key = _group_key and r.state = 'waiting'
-        and holdfast._is_claimable(r.id, r.deadline_at, _at)
-      order by -1 - r.priority, r.due_at, r.id limit _take)
+      (select r.id, r.rank, r.due_at, r.is_rate_free from holdfast.waiting_runs r
+      where r.workflow = _workflow and r.group_key = _group_key and (r.deadline_at is null or r.deadline_at > _at)
+      order by r.rank, r.due_at, r.id limit _take)
       union
-      (select r.id, -1 - r.priority, r.due_at, r.is_rate_free from holdfast.runs r
-      where _counted < _take and r.workflow = _workflow and r.group_key = _group_key and r.state = 'waiting'
-        and r.is_rate_free and holdfast._is_claimable(r.id, r.deadline_at, _at)
-      order by -1 - r.priority, r.due_at, r.id limit _take)
+      (select r.id, r.rank, r.due_at, r.is_rate_free from holdfast.waiting_runs r
+      where _counted < _take and r.workflow = _workflow and r.group_key = _group_key and r.is_rate_free
+        and (r.deadline_at is null or r.deadline_at > _at)
+      order by r.rank, r.due_at, r.id limit _take)
       union
-      select r.id, -1 - r.priority, r.due_at, r.is_rate_free from holdfast.runs r
+      select r.id, r.rank, r.due_at, r.is_rate_free from holdfast.waiting_runs r
       where _group_key = '' and r.id = any(_named) and r.workflow = _workflow and r.group_key is null
-        and r.state = 'waiting' and holdfast._is_claimable(r.id, r.deadline_at, _at)
+        and (r.deadline_at is null or r.deadline_at > _at)
     ) u
   ) b
   where b.is_rate_free or b.counted <= _counted

@@ -22,10 +22,9 @@ begin
     select c.*, h.*, case when c.group_key = '' or c.group_rate is null then 1000
         else holdfast._rate_left(c.group_rate, c.group_rate_per, c.now_ring, _at) end as rate_left
     from counted c left join lateral (
-      select -1 - r.priority as rank, r.due_at, r.id from holdfast.runs r
-      where r.workflow = c.workflow and r.group_key = c.group_key and r.state = 'waiting'
-        and holdfast._is_claimable(r.id, r.deadline_at, _at)
-      order by -1 - r.priority, r.due_at, r.id limit 1
+      select r.rank, r.due_at, r.id from holdfast.waiting_runs r
+      where r.workflow = c.workflow and r.group_key = c.group_key and (r.deadline_at is null or r.deadline_at > _at)
+      order by r.rank, r.due_at, r.id limit 1
     ) h on true
   ), kept as (
     update holdfast.lines l

@@ -18,7 +18,9 @@ begin
   from unnest(_changes) c join holdfast.lines l
     on l.workflow = c.workflow and (l.group_key = c.group_key or l.is_wide and l.group_key = '');
   if exists (select from unnest(_changes) c where c.wants > 0) then
-    _changes := _changes || holdfast._unseen_groups(_changes);
+    if exists (select from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow where m.is_fair) then
+      _changes := _changes || holdfast._unseen_groups(_changes);
+    end if;
     _picked := holdfast._pick_runs(_changes, _named, _at);
   end if;
 
@@ -56,7 +58,9 @@ begin
     ) a;
     _changes := _changes || _claimed || _aside;
   end if;
-  perform holdfast._count_groups(_changes, _at);
+  if exists (select from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow where m.has_groups) then
+    perform holdfast._count_groups(_changes, _at);
+  end if;
   perform holdfast._count_lines(_changes, _at);
   return _picked;
 end

@@ -7,22 +7,7 @@ declare
   _missing integer;
 begin
   loop
-    insert into holdfast.lines (workflow, group_key, is_wide, at)
-    select n.workflow, n.group_key, n.is_wide, holdfast._now()
-    from (
-      select distinct m.workflow, case when m.is_wide then '' else c.group_key end as group_key, m.is_wide
-      from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow
-      union
-      select c.workflow, c.group_key, false
-      from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow where m.has_groups
-    ) n
-    where (
-      select l.workflow from holdfast.lines l
-      where l.workflow = n.workflow and l.group_key = n.group_key and l.is_wide = n.is_wide limit 1) is null
-    order by n.workflow, n.is_wide desc, n.group_key
-    on conflict do nothing;
-
-    -- One that was removed between the two statements is made again.
+    -- Those of the groups under a workflow's own line are not locks; theirs is.
     select count(*) filter (where l.workflow is null) into _missing from (
       select distinct m.workflow, case when m.is_wide then '' else c.group_key end as group_key, m.is_wide
       from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow
@@ -33,7 +18,23 @@ begin
       where l.workflow = n.workflow and l.group_key = n.group_key and l.is_wide = n.is_wide
       for update of l
     ) l on true;
-    exit when _missing = 0;
+    exit when _missing = 0 and not exists (
+      select from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow
+      where m.has_groups and (
+        select l.workflow from holdfast.lines l
+        where l.workflow = c.workflow and l.group_key = c.group_key and not l.is_wide limit 1) is null);
+
+    insert into holdfast.lines (workflow, group_key, is_wide, at)
+    select n.workflow, n.group_key, n.is_wide, holdfast._now()
+    from (
+      select distinct m.workflow, case when m.is_wide then '' else c.group_key end as group_key, m.is_wide
+      from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow
+      union
+      select c.workflow, c.group_key, false
+      from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow where m.has_groups
+    ) n
+    order by n.workflow, n.is_wide desc, n.group_key
+    on conflict do nothing;
   end loop;
 end
 $$;

@@ -31,17 +31,22 @@ begin
     select l.workflow, l.group_key, l.take, l.counted, b.id, b.rank, b.due_at, b.is_rate_free, null::bigint as turn,
       0::bigint as served
     from lines l cross join lateral (
-      select r.id, -1 - r.priority as rank, r.due_at, r.is_rate_free from holdfast.runs r
-      where not l.is_wide and l.counted >= l.take and l.group_key <> ''
-        and r.workflow = l.workflow and r.group_key = l.group_key and r.state = 'waiting'
-        and holdfast._is_claimable(r.id, r.deadline_at, _at)
-      order by -1 - r.priority, r.due_at, r.id limit l.take
+      (select r.id, r.rank, r.due_at, r.is_rate_free from holdfast.waiting_runs r
+      where not l.is_wide and l.counted >= l.take and l.group_key <> '' and r.workflow = l.workflow
+        and r.group_key = l.group_key and (r.deadline_at is null or r.deadline_at > _at)
+      order by r.rank, r.due_at, r.id limit l.take)
+      union all
+      (select r.id, r.rank, r.due_at, r.is_rate_free from holdfast.waiting_runs r
+      where l.is_wide and not l.has_groups and l.counted >= l.take and r.workflow = l.workflow
+        and (r.deadline_at is null or r.deadline_at > _at)
+      order by r.rank, r.due_at, r.id limit l.take)
     ) b
+    where l.take > 0
     union all
     select l.workflow, l.group_key, l.take, l.counted, b.id, b.rank, b.due_at, b.is_rate_free, null, 0
     from lines l cross join lateral holdfast._best_runs(l.workflow, case when not l.is_wide then l.group_key end, l.take,
       l.counted, _named, _at) b
-    where l.take > 0 and not l.has_groups and (l.is_wide or l.counted < l.take or l.group_key = '')
+    where l.take > 0 and not l.has_groups and (l.counted < l.take or not l.is_wide and l.group_key = '')
   ), groups as (
     select l.*, g.group_key as name, g.served, holdfast._slots_left(
         case when g.group_key <> '' then l.group_concurrency end, g.live - g.freed) as room,

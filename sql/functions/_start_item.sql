@@ -9,10 +9,7 @@ begin
   perform holdfast._check_start(_key, _group, _due_at, _priority, _metadata, _max_attempts, _delay);
   select d.policy into _policy from holdfast.definitions d where d.workflow = _workflow
   order by d.applies_from desc limit 1;
-  if _policy is null then
-    raise exception 'No workflow "%" is on record.', _workflow
-      using errcode = 'WF002', hint = 'Start a worker that has it, or start it once from TypeScript.';
-  end if;
+  perform holdfast._require_known(_workflow);
   return json_build_object(
     'id', coalesce(_id, gen_random_uuid()),
     'workflow', _workflow,

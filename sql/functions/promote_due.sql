@@ -36,10 +36,13 @@ begin
 
   return query
   select coalesce(cardinality(_tickets), 0), (
-    select greatest(0, extract(epoch from least(r.due_at, l.open_at) - holdfast._now()) * 1000)::double precision
+    select greatest(0, extract(epoch from next.due_at - holdfast._now()) * 1000)::double precision
     from (
-      select min(r.due_at) as due_at from holdfast.runs r
-      where r.state in ('scheduled', 'suspended') and r.due_at is not null
-    ) r, (select min(l.open_at) as open_at from holdfast.lines l) l);
+      (select r.due_at from holdfast.runs r
+      where r.state in ('scheduled', 'suspended') and r.due_at is not null order by r.due_at limit 1)
+      union all
+      (select l.open_at from holdfast.lines l where l.open_at is not null order by l.open_at limit 1)
+    ) next
+    order by next.due_at limit 1);
 end
 $$;

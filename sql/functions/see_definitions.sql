@@ -8,6 +8,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   _new text[];
 begin
+  perform holdfast._require_read_committed();
   with seen as (
     insert into holdfast.definitions (workflow, fingerprint, policy, first_seen_at, applies_from)
     select i.workflow, i.fingerprint, i.policy, holdfast._now(), holdfast._now()

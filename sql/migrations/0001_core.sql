@@ -329,6 +329,12 @@ create view holdfast.all_claims as
     and (r.state = 'running' or r.ended_at is not null and not exists (
       select from holdfast.claims c where c.run_id = r.id and c.token = r.token - 1));
 
+-- Waiting runs that nobody has asked to cancel, as a line's order compares them.
+create view holdfast.waiting_runs as
+  select r.id, r.workflow, r.group_key, -1 - r.priority as rank, r.due_at, r.deadline_at, r.is_rate_free
+  from holdfast.runs r
+  where r.state = 'waiting' and not exists (select from holdfast.cancels c where c.run_id = r.id);
+
 -- A run as the client and the command line show it.
 create view holdfast.run_views as
   select r.id, r.workflow, r.key, nullif(r.group_key, '') as group_key, r.state, r.attempt, r.max_attempts, r.priority, r.created_at, r.due_at,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
+import { define } from '../support/limits.ts'
 import { newWorker, startItem } from '../support/runs.ts'
 import { claimValues, keepValues, lineValues } from '../../src/db/claim-calls.ts'
 import { settleValues } from '../../src/db/settle-calls.ts'
@@ -28,6 +29,12 @@ const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['fail_overdue', 1],
   ['reissue_tickets', 1],
   ['mend_lines', 1],
+  ['see_definitions', []],
+  ['set_limits', 'sample', {}, null],
+  ['unset_limits', 'sample', null, null],
+  ['pause_workflow', 'sample', null, null],
+  ['resume_workflow', 'sample'],
+  ['apply_definitions', []],
   ['bury_workers', newWorker(), null],
 ]
 
@@ -59,6 +66,7 @@ test('counting under a lock at repeatable read lets in one too many, without an 
 
 test.each(['repeatable read', 'serializable'])('functions that lock and then read refuse %s', async (level) => {
   const session = await connect(database)
+  await define(session, 'sample', {})
   for (const [name, ...values] of deciding) {
     await session.query(`begin isolation level ${level}`)
     await expect(session.call(name, ...values)).rejects.toMatchObject({ code: 'WF001' })
