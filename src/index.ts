@@ -111,6 +111,7 @@ function preparation(database: Database, mode: MigrateMode): () => Promise<void>
 export { Client } from './client/client.ts'
 export type { Reserved } from './client/by-hand.ts'
 export type { Info, WorkerInfo, WorkflowInfo } from './client/info.ts'
+export type { Holder, Reason, Why } from './client/why.ts'
 export type { Page } from './client/reader.ts'
 export type { StartedOrError, StartManyItem } from './client/start-many.ts'
 export type { Which } from './client/which.ts'

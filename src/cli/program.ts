@@ -1,8 +1,11 @@
 import { Command } from 'commander'
 import { release } from '../model/release.ts'
+import { addAudit } from './commands/audit.ts'
+import { addLimits } from './commands/limits.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addRunCommands } from './commands/runs.ts'
 import { addStart } from './commands/start.ts'
+import { addWhy } from './commands/why.ts'
 import { addWorker } from './commands/worker.ts'
 
 export function createProgram(): Command {
@@ -15,5 +18,8 @@ export function createProgram(): Command {
   addWorker(program)
   addStart(program)
   addRunCommands(program)
+  addWhy(program)
+  addLimits(program)
+  addAudit(program)
   return program
 }

@@ -57,7 +57,7 @@ function readable(value: unknown): string {
 }
 
 /** Keeps a text on its line, and its control characters from the terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 

@@ -32,6 +32,7 @@ import { Starter } from './starter.ts'
 import { Steerer } from './steerer.ts'
 import { Waiter } from './waiter.ts'
 import type { Which } from './which.ts'
+import type { Why } from './why.ts'
 
 export interface ClientCoreOptions {
   readonly database: Database
@@ -181,6 +182,15 @@ export class Client {
    */
   async delete(run: Which): Promise<boolean> {
     return await this.#steerer.delete(run)
+  }
+
+  /**
+   * Why a run does not go on: its place in line, and what holds it back, such as a full group and who fills it.
+   *
+   * @throws NotFoundError.
+   */
+  async why(run: Which): Promise<Why> {
+    return await this.#reader.why(run)
   }
 
   /** What lives and what waits, at a glance. */

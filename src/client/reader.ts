@@ -1,10 +1,12 @@
 import { findRun, listRuns, readInfo, type RunFilter } from '../db/run-calls.ts'
 import type { Database } from '../db/database.ts'
+import { whyRun } from '../db/limit-calls.ts'
 import { parseListFilter, type ListFilter } from '../define/list-filter.ts'
 import type { Clock } from '../model/clock.ts'
 import { NotFoundError } from '../model/errors.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { toInfo, type Info } from './info.ts'
+import { toWhy, type Why } from './why.ts'
 import { resend } from './resend.ts'
 import { toRunView, type RunView } from './run-view.ts'
 import { readWhich, type Which } from './which.ts'
@@ -40,17 +42,14 @@ export class Reader {
     const which = readWhich(run)
     await this.#ready()
     const found = await resend(this.#clock, () => findRun(this.#database, which))
-    return found && { view: toRunView(found.run), revision: found.revision }
+    return found && { view: { ...toRunView(found.run), ahead: found.ahead ?? undefined }, revision: found.revision }
   }
 
   /** Throws NotFoundError. */
   async require(run: Which): Promise<Sight> {
     const sight = await this.find(run)
     if (sight) return sight
-    throw new NotFoundError(`There is no run ${typeof run === 'string' ? run : JSON.stringify(readWhich(run))}.`, {
-      field: 'run',
-      remedy: 'It may have been removed after its time, or be in another schema or database.',
-    })
+    return notFound(typeof run === 'string' ? run : JSON.stringify(readWhich(run)))
   }
 
   /** The id that a run is named by. Throws NotFoundError for a key that names none; an id is not looked up. */
@@ -86,8 +85,22 @@ export class Reader {
     return { items, cursor: before === undefined ? undefined : writeCursor(before) }
   }
 
+  /** Throws NotFoundError. */
+  async why(run: Which): Promise<Why> {
+    const id = await this.idOf(run)
+    const why = await resend(this.#clock, () => whyRun(this.#database, id))
+    return toWhy(why ?? notFound(id))
+  }
+
   async info(): Promise<Info> {
     await this.#ready()
     return toInfo(await resend(this.#clock, () => readInfo(this.#database)))
   }
+}
+
+function notFound(run: string): never {
+  throw new NotFoundError(`There is no run ${run}.`, {
+    field: 'run',
+    remedy: 'It may have been removed after its time, or be in another schema or database.',
+  })
 }

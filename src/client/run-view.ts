@@ -10,6 +10,8 @@ export interface RunView {
   readonly key: string | undefined
   readonly group: string | undefined
   readonly state: State
+  /** While it waits: how many runs of its line go before it. Only `get` counts them; in a list it is undefined. */
+  readonly ahead: number | undefined
   /** 0 before the first claim. */
   readonly attempt: number
   readonly maxAttempts: number
@@ -69,6 +71,7 @@ export function toRunView(json: string): RunView {
     key: row.key ?? undefined,
     group: row.group_key ?? undefined,
     state: row.state,
+    ahead: undefined,
     attempt: row.attempt,
     maxAttempts: row.max_attempts,
     priority: row.priority,

@@ -1,4 +1,4 @@
-import { seeDefinitions, type Differing } from './calls.ts'
+import { seeDefinitions, type DefinitionItem, type Differing } from './calls.ts'
 import type { Database } from './database.ts'
 import type { Workflow } from '../model/workflow.ts'
 
@@ -10,31 +10,31 @@ export async function recordDefinitions(
   database: Database,
   workflows: readonly Workflow[],
 ): Promise<readonly Differing[]> {
-  return await seeDefinitions(
-    database,
-    workflows.map(({ name, definition }) => {
-      const { retry, limits, group, fingerprint } = definition
-      const { initialMs, factor, maxMs, jitter } = retry
-      return {
-        workflow: name,
-        fingerprint,
-        policy: {
-          retry: { initialMs, factor, maxMs, jitter },
-          maxAttempts: definition.maxAttempts,
-          timeoutMs: definition.timeoutMs,
-          deadlineMs: definition.deadlineMs,
-          leaseMs: definition.leaseMs,
-          maxLeaseMs: definition.maxLeaseMs,
-          priority: definition.priority,
-          keepMs: definition.keepMs,
-          keepDoneMs: definition.keepDoneMs,
-          dedupeMs: definition.dedupeMs,
-          maxWaiting: definition.maxWaiting,
-          maxSteps: definition.maxSteps,
-          hasGroup: group !== undefined,
-          limits,
-        },
-      }
-    }),
-  )
+  return await seeDefinitions(database, workflows.map(definitionItem))
+}
+
+/** What the database knows of a definition. */
+export function definitionItem({ name, definition }: Workflow): DefinitionItem {
+  const { retry, limits, group, fingerprint } = definition
+  const { initialMs, factor, maxMs, jitter } = retry
+  return {
+    workflow: name,
+    fingerprint,
+    policy: {
+      retry: { initialMs, factor, maxMs, jitter },
+      maxAttempts: definition.maxAttempts,
+      timeoutMs: definition.timeoutMs,
+      deadlineMs: definition.deadlineMs,
+      leaseMs: definition.leaseMs,
+      maxLeaseMs: definition.maxLeaseMs,
+      priority: definition.priority,
+      keepMs: definition.keepMs,
+      keepDoneMs: definition.keepDoneMs,
+      dedupeMs: definition.dedupeMs,
+      maxWaiting: definition.maxWaiting,
+      maxSteps: definition.maxSteps,
+      hasGroup: group !== undefined,
+      limits,
+    },
+  }
 }

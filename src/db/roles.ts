@@ -20,7 +20,22 @@ const producerFunctions = [
   '_revision',
 ]
 /** Looks, and changes nothing. */
-const viewerFunctions = ['find_run', 'look_at_runs', 'list_runs', 'info', '_revision', '_now']
+const viewerFunctions = [
+  'find_run',
+  'look_at_runs',
+  'list_runs',
+  'info',
+  'why_run',
+  'show_limits',
+  'audit_limits',
+  '_revision',
+  '_now',
+  '_place',
+  '_holders',
+  '_limits_said',
+  '_rate_left',
+  '_rate_opens_at',
+]
 
 /** SQL that makes the roles where they are missing and grants each what it needs. It may be run again, and must be after an upgrade. */
 export function rolesScript({ schema, quoted, quotedQueue }: SchemaNames): string {

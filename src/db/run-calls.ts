@@ -7,6 +7,8 @@ import type { Database } from './database.ts'
 export interface FoundRun {
   readonly run: string
   readonly revision: string
+  /** How many of its line go before it; null unless it waits. */
+  readonly ahead: number | null
 }
 
 export async function findRun(

@@ -47,6 +47,26 @@ export async function takeTickets(database: TestDatabase, workflow: string, limi
   return rows.map(({ payload }) => ({ run: payload.run, group: payload.group ?? undefined }))
 }
 
+export interface LockedTicket extends Ticket {
+  readonly job: string
+}
+
+/** Tickets in a worker's hands: still in the queue, where no other gets them. */
+export async function lockTickets(database: TestDatabase, workflow: string, limit = 1_000): Promise<LockedTicket[]> {
+  const { rows } = await database.query<{ id: string; payload: { run?: string; group?: string } }>(
+    `update holdfast_queue._private_jobs set locked_at = now(), locked_by = 'test', attempts = attempts + 1 where id in (
+       select j.id from holdfast_queue._private_jobs j join holdfast_queue._private_tasks t on t.id = j.task_id
+       where t.identifier = $1 and j.is_available order by j.priority, j.run_at, j.id limit $2)
+     returning id, payload`,
+    [workflow, limit],
+  )
+  return rows.map(({ id, payload }) => ({ job: id, run: payload.run, group: payload.group ?? undefined }))
+}
+
+export async function endTickets(database: TestDatabase, tickets: readonly LockedTicket[]): Promise<void> {
+  await database.query('delete from holdfast_queue._private_jobs where id = any($1)', [tickets.map(({ job }) => job)])
+}
+
 /** What is wrong with the lines, by what must hold of them; nothing: {}. */
 export async function brokenInvariants(database: Pick<TestDatabase, 'query'>): Promise<Record<string, unknown[]>> {
   const broken: Record<string, unknown[]> = {}

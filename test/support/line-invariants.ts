@@ -34,6 +34,10 @@ export const lineInvariants: Readonly<Record<string, string>> = {
     from holdfast.lines l join holdfast.limits m on m.workflow = l.workflow and m.is_wide = l.is_wide
     where l.open_at is null and not m.is_paused and l.aside > 0
       and case when l.is_wide then m.rate is null else m.group_rate is null end
-      and l.owed < least(l.aside, case when m.has_groups then l.ready end,
+      and l.owed < least(l.aside - (
+        -- What is past its deadline, or asked to be cancelled, is claimed by nobody and goes soon.
+        select count(*) from holdfast.runs r where r.workflow = l.workflow and r.is_set_aside
+          and (l.is_wide or coalesce(r.group_key, '') = l.group_key)
+          and (r.deadline_at <= now() or exists (select from holdfast.cancels c where c.run_id = r.id))), case when m.has_groups then l.ready end,
         coalesce(case when l.is_wide then m.concurrency else m.group_concurrency end, 1000) - l.live)`,
 }

@@ -50,6 +50,7 @@ export async function runningRuns(connection: Connection, worker: string, count:
 
 export interface ClaimedRow {
   readonly id: string
+  readonly group_key: string | null
   readonly token: number
   readonly attempt: number
 }
