@@ -1,8 +1,9 @@
--- One run as `get` shows it, by its id or by its workflow and key; and of a waiting one how many of its line go before it.
+-- One run as `get` shows it, by its id or by its workflow and key; and of a waiting one how many of its line go before it,
+-- counted up to 10,000.
 create or replace function holdfast.find_run(_id uuid, _workflow text, _key text)
 returns table (run text, revision text, ahead integer)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select to_json(v)::text, holdfast._revision(r), (select p.ahead from holdfast._place(r) p)
+  select to_json(v)::text, holdfast._revision(r), holdfast._ahead(r, 10000)
   from holdfast.run_views v join holdfast.runs r on r.id = v.id
   where v.id = coalesce(_id, (select k.run_id from holdfast.keys k where k.workflow = _workflow and k.key = _key))
 $$;

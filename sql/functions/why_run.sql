@@ -9,7 +9,8 @@ declare
   _paused holdfast.overrides;
   _wide holdfast.lines;
   _group holdfast.lines;
-  _place record;
+  _ahead integer;
+  _waiting integer;
   _reasons json[] := '{}';
 begin
   select r.* into _run from holdfast.runs r where r.id = _id;
@@ -20,7 +21,12 @@ begin
   select l.* into _wide from holdfast.lines l where l.workflow = _run.workflow and l.group_key = '' and l.is_wide;
   select l.* into _group from holdfast.lines l
   where l.workflow = _run.workflow and l.group_key = nullif(_run.group_key, '') and not l.is_wide;
-  select p.* into _place from holdfast._place(_run) p;
+  _ahead := holdfast._ahead(_run, null);
+  if _run.state = 'waiting' then
+    select count(*) into _waiting from holdfast.runs r
+    where r.workflow = _run.workflow and r.state = 'waiting'
+      and (r.group_key = _run.group_key or not holdfast._has_own_line(_run));
+  end if;
 
   if _run.ended_at is not null then
     _reasons := _reasons || json_build_object('kind', 'ended', 'state', _run.state, 'at', _run.ended_at, 'failure', _run.failure,
@@ -71,8 +77,8 @@ begin
         'perMs', extract(epoch from _limits.rate_per) * 1000,
         'opensAt', holdfast._rate_opens_at(_limits.rate_per, _wide.ring, _at));
     end if;
-    if _place.ahead > 0 then
-      _reasons := _reasons || json_build_object('kind', 'line', 'ahead', _place.ahead, 'waiting', _place.waiting);
+    if _ahead > 0 then
+      _reasons := _reasons || json_build_object('kind', 'line', 'ahead', _ahead, 'waiting', _waiting);
     end if;
     _reasons := _reasons || coalesce((
       select array_agg(json_build_object('kind', 'slots', 'slots', w.slots, 'running', w.running)) from (
@@ -86,6 +92,6 @@ begin
   end if;
 
   return json_build_object('run', _run.id, 'workflow', _run.workflow, 'group', nullif(_run.group_key, ''), 'state', _run.state,
-    'ahead', _place.ahead, 'waiting', _place.waiting, 'at', _at, 'reasons', array_to_json(_reasons))::text;
+    'ahead', _ahead, 'waiting', _waiting, 'at', _at, 'reasons', array_to_json(_reasons))::text;
 end
 $$;

@@ -10,7 +10,7 @@ export interface RunView {
   readonly key: string | undefined
   readonly group: string | undefined
   readonly state: State
-  /** While it waits: how many runs of its line go before it. Only `get` counts them; in a list it is undefined. */
+  /** While it waits: how many of its line go before it, counted up to 10,000. Only `get` counts; in a list it is undefined. */
   readonly ahead: number | undefined
   /** 0 before the first claim. */
   readonly attempt: number

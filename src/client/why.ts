@@ -25,6 +25,7 @@ export interface Holder {
   readonly since: Date
 }
 
+/** What holds a run back, or what became of it. */
 export type Reason =
   | {
       readonly kind: 'ended'

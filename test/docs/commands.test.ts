@@ -51,7 +51,9 @@ function problemsOf(program: Command, line: string): string[] {
     .replaceAll(/'[^']*'|"[^"]*"/g, 'text')
     .split(/\s+/)
   const [name = ''] = words
-  const command = name.startsWith('-') ? program : program.commands.find((each) => each.name() === name)
+  const group = name.startsWith('-') ? program : program.commands.find((each) => each.name() === name)
+  const command =
+    group?.commands.length && group !== program ? group.commands.find((each) => each.name() === words[1]) : group
   if (!command) return [`${line}: there is no command ${name}`]
   const known = new Set(['--help', ...command.options.map((option) => option.long)])
   if (command === program) known.add('--version')

@@ -74,7 +74,7 @@ export class MemoryRun implements PlayedRun {
       workflow: workflow.name,
       key: undefined,
       group: undefined,
-    isLimited: false,
+      isLimited: false,
       attempt: this.#attempt,
       maxAttempts: definition.maxAttempts,
       metadata: {},

@@ -29,7 +29,7 @@ const claim = {
   workflow: 'renewed',
   key: undefined,
   group: undefined,
-    isLimited: false,
+  isLimited: false,
   attempt: 1,
   maxAttempts: 1,
   metadata: {},

@@ -61,21 +61,24 @@ const kinds = [
   { kind: 'a fair workflow', limits: { concurrency: 1, isFair: true } },
 ] as const
 
-test.each(kinds)('LIMIT-03: of $kind, what finds no room is set aside, and a settle brings its ticket', async ({ limits }) => {
-  const session = await connect(database)
-  const workflow = name()
-  await define(session, workflow, limits)
-  const ids = await startIn(session, workflow, 'g', 'g', 'g')
-  const worker = newWorker()
-  for (const id of ids) {
-    const claimed = await claimFor(session, worker, await takeTickets(database, workflow), workflow)
-    expect(claimed).toMatchObject([{ id, token: 1 }])
+test.each(kinds)(
+  'LIMIT-03: of $kind, what finds no room is set aside, and a settle brings its ticket',
+  async ({ limits }) => {
+    const session = await connect(database)
+    const workflow = name()
+    await define(session, workflow, limits)
+    const ids = await startIn(session, workflow, 'g', 'g', 'g')
+    const worker = newWorker()
+    for (const id of ids) {
+      const claimed = await claimFor(session, worker, await takeTickets(database, workflow), workflow)
+      expect(claimed).toMatchObject([{ id, token: 1 }])
+      expect(await takeTickets(database, workflow)).toEqual([])
+      expect(await brokenInvariants(database)).toEqual({})
+      await settle(session, worker, [{ id, token: 1, outcome: 'done' }])
+    }
     expect(await takeTickets(database, workflow)).toEqual([])
-    expect(await brokenInvariants(database)).toEqual({})
-    await settle(session, worker, [{ id, token: 1, outcome: 'done' }])
-  }
-  expect(await takeTickets(database, workflow)).toEqual([])
-})
+  },
+)
 
 test.each(kinds)('LIMIT-03: of $kind, a settle that asks for it gets the next of its line', async ({ limits }) => {
   const session = await connect(database)
@@ -92,7 +95,10 @@ test.each(kinds)('LIMIT-03: of $kind, a settle that asks for it gets the next of
   expect(await settle(session, worker, [{ id: third, token: 1, outcome: 'done', lease_ms: 30_000 }])).toEqual([])
 })
 
-const leavings: readonly { how: string; leave: (session: Connection, worker: string, id: string) => Promise<unknown> }[] = [
+const leavings: readonly {
+  how: string
+  leave: (session: Connection, worker: string, id: string) => Promise<unknown>
+}[] = [
   { how: 'is done', leave: (session, worker, id) => settle(session, worker, [{ id, token: 1, outcome: 'done' }]) },
   {
     how: 'fails',

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { Random } from '../chaos/random.ts'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { brokenInvariants, define, endTickets, lockTickets, type GivenLimits, type LockedTicket } from '../support/limits.ts'
+import {
+  brokenInvariants,
+  define,
+  endTickets,
+  lockTickets,
+  type GivenLimits,
+  type LockedTicket,
+} from '../support/limits.ts'
 import { claimFor, newWorker, pgArray, settle, startItem } from '../support/runs.ts'
 
 /**
@@ -157,21 +164,24 @@ class Course {
   }
 }
 
-test.each(Array.from({ length: 40 }, (_, n) => n))('LIMIT-03: any course leaves nothing forgotten (%i)', async (seed) => {
-  const session = await connect(database)
-  const workflow = `course ${seed}`
-  await define(session, workflow, limitsToTry[seed % limitsToTry.length] ?? {})
-  const course = new Course(session, new Random(seed), workflow)
-  const done: string[] = []
-  for (let step = 0; step < 80; step += 1) {
-    done.push(await course.step())
-    const broken = await brokenInvariants(database)
-    if (Object.keys(broken).length > 0) expect({ after: done.join(' '), broken }).toEqual({})
-  }
-  await course.drain()
-  const left = await session.query(
-    `select id, state, is_set_aside, group_key from holdfast.runs where workflow = $1 and ended_at is null`,
-    [workflow],
-  )
-  expect({ after: done.join(' '), left }).toEqual({ after: done.join(' '), left: [] })
-})
+test.each(Array.from({ length: 40 }, (_, n) => n))(
+  'LIMIT-03: any course leaves nothing forgotten (%i)',
+  async (seed) => {
+    const session = await connect(database)
+    const workflow = `course ${seed}`
+    await define(session, workflow, limitsToTry[seed % limitsToTry.length] ?? {})
+    const course = new Course(session, new Random(seed), workflow)
+    const done: string[] = []
+    for (let step = 0; step < 80; step += 1) {
+      done.push(await course.step())
+      const broken = await brokenInvariants(database)
+      if (Object.keys(broken).length > 0) expect({ after: done.join(' '), broken }).toEqual({})
+    }
+    await course.drain()
+    const left = await session.query(
+      `select id, state, is_set_aside, group_key from holdfast.runs where workflow = $1 and ended_at is null`,
+      [workflow],
+    )
+    expect({ after: done.join(' '), left }).toEqual({ after: done.join(' '), left: [] })
+  },
+)

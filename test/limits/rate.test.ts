@@ -31,31 +31,34 @@ const kinds = [
   { kind: 'a workflow of groups', limits: { concurrencyPerGroup: 9, rate: { limit: 2, perMs: 60_000 } } },
 ] as const
 
-test.each(kinds)('LIMIT-02: of $kind, no more begin than the rate lets, and the next as its window moves', async ({ limits }) => {
-  const session = await connect(database)
-  const workflow = name()
-  await define(session, workflow, limits)
-  const ids = await startIn(session, workflow, 'g', 'g', 'g', 'g', 'g')
-  const worker = newWorker()
-  const claimed = await claimFor(session, worker, await takeTickets(database, workflow), workflow)
-  expect(claimed.map(({ id }) => id)).toEqual(ids.slice(0, 2))
-  for (const { id } of claimed) await settle(session, worker, [{ id, token: 1, outcome: 'done' }])
-  expect(await takeTickets(database, workflow)).toEqual([])
+test.each(kinds)(
+  'LIMIT-02: of $kind, no more begin than the rate lets, and the next as its window moves',
+  async ({ limits }) => {
+    const session = await connect(database)
+    const workflow = name()
+    await define(session, workflow, limits)
+    const ids = await startIn(session, workflow, 'g', 'g', 'g', 'g', 'g')
+    const worker = newWorker()
+    const claimed = await claimFor(session, worker, await takeTickets(database, workflow), workflow)
+    expect(claimed.map(({ id }) => id)).toEqual(ids.slice(0, 2))
+    for (const { id } of claimed) await settle(session, worker, [{ id, token: 1, outcome: 'done' }])
+    expect(await takeTickets(database, workflow)).toEqual([])
 
-  await pass(session, workflow, 59_000)
-  await session.call('promote_due', 100)
-  expect(await takeTickets(database, workflow)).toEqual([])
-  const [{ next_ms: nextMs }] = (await session.call('promote_due', 100)) as [{ next_ms: number }]
-  expect(nextMs).toBeGreaterThan(0)
-  expect(nextMs).toBeLessThanOrEqual(1_000)
+    await pass(session, workflow, 59_000)
+    await session.call('promote_due', 100)
+    expect(await takeTickets(database, workflow)).toEqual([])
+    const [{ next_ms: nextMs }] = (await session.call('promote_due', 100)) as [{ next_ms: number }]
+    expect(nextMs).toBeGreaterThan(0)
+    expect(nextMs).toBeLessThanOrEqual(1_000)
 
-  await pass(session, workflow, 1_000)
-  await session.call('promote_due', 100)
-  const tickets = await takeTickets(database, workflow)
-  expect(tickets).toHaveLength(2)
-  const next = await claimFor(session, worker, tickets, workflow)
-  expect(next.map(({ id }) => id)).toEqual(ids.slice(2, 4))
-})
+    await pass(session, workflow, 1_000)
+    await session.call('promote_due', 100)
+    const tickets = await takeTickets(database, workflow)
+    expect(tickets).toHaveLength(2)
+    const next = await claimFor(session, worker, tickets, workflow)
+    expect(next.map(({ id }) => id)).toEqual(ids.slice(2, 4))
+  },
+)
 
 test('LIMIT-02: retries, snoozes and take-overs count as starts, what goes on after a wait or a stop does not', async () => {
   const session = await connect(database)
@@ -86,7 +89,9 @@ test('LIMIT-06: a run that woke goes before those the rate holds back, however m
   await claimFor(session, worker, await takeTickets(database, workflow), workflow)
   // It holds no slot while it sleeps: another takes its place.
   await settle(session, worker, [{ id: sleeper, token: 1, outcome: 'suspended', details: { delay_ms: 3_600_000 } }])
-  expect(await claimFor(session, worker, await takeTickets(database, workflow), workflow)).toMatchObject([{ id: holder }])
+  expect(await claimFor(session, worker, await takeTickets(database, workflow), workflow)).toMatchObject([
+    { id: holder },
+  ])
   await session.query(`update holdfast.runs set due_at = now() where id = $1`, [sleeper])
   await session.call('promote_due', 100)
   // It finds its slot taken, and gets it before those that the rate does not let begin.
@@ -121,6 +126,9 @@ test('LIMIT-02: a clock that goes back opens no window', async () => {
   await session.query(`update holdfast.lines set at = now() + interval '1 h' where workflow = $1`, [workflow])
   const worker = newWorker()
   await claimFor(session, worker, await takeTickets(database, workflow), workflow)
-  const [run] = await session.query(`select claimed_at > now() + interval '59 minutes' as is_later from holdfast.runs where id = $1`, [ids[0]])
+  const [run] = await session.query(
+    `select claimed_at > now() + interval '59 minutes' as is_later from holdfast.runs where id = $1`,
+    [ids[0]],
+  )
   expect(run).toEqual({ is_later: true })
 })

@@ -133,7 +133,8 @@ test('a paused workflow lets nothing begin, and all that waited begins once it i
 
   expect(await session.call('resume_workflow', workflow)).toEqual([{ resume_workflow: true }])
   const begun: string[] = []
-  for (let round = 0; begun.length < ids.length && round < 10; round += 1) begun.push(...(await take(session, workflow)))
+  for (let round = 0; begun.length < ids.length && round < 10; round += 1)
+    begun.push(...(await take(session, workflow)))
   expect(begun.toSorted()).toEqual(ids)
   // Nothing is limited any more, and nothing is left of it.
   await session.call('mend_lines', 100)
@@ -170,8 +171,13 @@ const refused = [
 test.each(refused)('limits of $limits are refused: $says', async ({ limits, says }) => {
   const session = await connect(database)
   const workflow = name()
-  await session.call('see_definitions', [{ workflow, fingerprint: 'x', policy: { hasGroup: false, limits: { isFair: false } } }])
-  await expect(session.call('set_limits', workflow, limits, null)).rejects.toMatchObject({ code: 'WF008', message: says })
+  await session.call('see_definitions', [
+    { workflow, fingerprint: 'x', policy: { hasGroup: false, limits: { isFair: false } } },
+  ])
+  await expect(session.call('set_limits', workflow, limits, null)).rejects.toMatchObject({
+    code: 'WF008',
+    message: says,
+  })
   await expect(session.call('set_limits', 'nowhere', {}, null)).rejects.toMatchObject({ code: 'WF002' })
 })
 

@@ -164,7 +164,23 @@ describe('of the functions in the schema', () => {
       'start',
       'start_runs',
     ])
-    expect(await called(users.viewer)).toEqual(['_now', '_revision', 'find_run', 'info', 'list_runs', 'look_at_runs'])
+    expect(await called(users.viewer)).toEqual([
+      '_ahead',
+      '_has_own_line',
+      '_holders',
+      '_limits_said',
+      '_now',
+      '_rate_left',
+      '_rate_opens_at',
+      '_revision',
+      'audit_limits',
+      'find_run',
+      'info',
+      'list_runs',
+      'look_at_runs',
+      'show_limits',
+      'why_run',
+    ])
     const nobody = await functions('p.proname, p.proacl')
     expect(nobody.filter(({ proacl }) => /^\{=|,=/.test(String(proacl)) || proacl === null)).toEqual([])
   })

@@ -26,14 +26,19 @@ interface Flags extends ConnectionFlags {
 }
 
 interface ByFlags extends Flags {
-  readonly by: string
+  readonly by?: string
 }
 
+/** What a flag says for no cap; null would come as an empty text. */
+const none = 'none'
+
+type Cap<Name extends keyof SetLimits> = NonNullable<SetLimits[Name]> | typeof none
+
 interface SetFlags extends ByFlags {
-  readonly concurrency?: SetLimits['concurrency']
-  readonly groupConcurrency?: SetLimits['concurrency']
-  readonly rate?: SetLimits['rate']
-  readonly groupRate?: SetLimits['rate']
+  readonly concurrency?: Cap<'concurrency'>
+  readonly groupConcurrency?: Cap<'concurrency'>
+  readonly rate?: Cap<'rate'>
+  readonly groupRate?: Cap<'rate'>
   readonly fair?: boolean
 }
 
@@ -64,11 +69,11 @@ export function addLimits(program: Command): void {
     .option('--no-fair', 'slots go by priority and due time alone')
 
   byWhom(onWorkflow(limits, 'unset <workflow>', "go back to the code's limits: those named, or all", unset))
-    .option('--concurrency')
-    .option('--group-concurrency')
-    .option('--rate')
-    .option('--group-rate')
-    .option('--fair')
+    .option('--concurrency', 'this one')
+    .option('--group-concurrency', 'this one')
+    .option('--rate', 'this one')
+    .option('--group-rate', 'this one')
+    .option('--fair', 'this one')
 
   onWorkflow(
     limits,
@@ -104,7 +109,11 @@ function onWorkflow<F extends Flags>(limits: Command, usage: string, description
 }
 
 function byWhom(command: Command): Command {
-  return command.option('--by <name>', 'who does it (default: the name of the user)', userInfo().username)
+  return command.option('--by <name>', 'who does it (default: the name of the user)')
+}
+
+function whoIs({ by }: ByFlags): string {
+  return by ?? userInfo().username
 }
 
 async function show(): Promise<void> {}
@@ -117,13 +126,15 @@ async function set(database: Database, workflow: string, flags: SetFlags): Promi
       remedy: 'Give --concurrency, --group-concurrency, --rate, --group-rate or --fair.',
     })
   }
-  const limits: SetLimits = Object.fromEntries(given.map((name) => [names[name], flags[name]]))
-  await setLimits(database, workflow, limits, flags.by)
+  const limits: SetLimits = Object.fromEntries(
+    given.map((name) => [names[name], flags[name] === none ? null : flags[name]]),
+  )
+  await setLimits(database, workflow, limits, whoIs(flags))
 }
 
 async function unset(database: Database, workflow: string, flags: Record<Given, true> & ByFlags): Promise<void> {
   const given = flagNames.filter((name) => flags[name])
-  await unsetLimits(database, workflow, given.length > 0 ? given.map((name) => names[name]) : undefined, flags.by)
+  await unsetLimits(database, workflow, given.length > 0 ? given.map((name) => names[name]) : undefined, whoIs(flags))
 }
 
 async function apply(database: Database, workflow: string, { code }: Flags & { code: string }): Promise<void> {
@@ -138,21 +149,21 @@ async function apply(database: Database, workflow: string, { code }: Flags & { c
 }
 
 async function pause(database: Database, workflow: string, flags: ByFlags & { reason?: string }): Promise<void> {
-  await pauseWorkflow(database, workflow, flags.by, flags.reason)
+  await pauseWorkflow(database, workflow, whoIs(flags), flags.reason)
 }
 
 async function resume(database: Database, workflow: string): Promise<void> {
   if (!(await resumeWorkflow(database, workflow))) console.error(`${workflow} was not paused.`)
 }
 
-function readCap(text: string): number | null {
-  if (text === 'none') return null
+function readCap(text: string): Cap<'concurrency'> {
+  if (text === none) return none
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number, 1 or more, or none. To let nothing begin, pause it.')
 }
 
-function readRate(text: string): SetLimits['rate'] {
-  if (text === 'none') return null
+function readRate(text: string): Cap<'rate'> {
+  if (text === none) return none
   const [, limit, per] = /^([1-9]\d{0,8})\/(\S+)$/.exec(text) ?? []
   if (limit === undefined || per === undefined) {
     throw new InvalidArgumentError('It must be a number and a stretch of time, such as 10/1s or 100/1m, or none.')
