@@ -5,7 +5,7 @@
 -- could renew, what ran out meanwhile is none of its business.
 -- `_is_by_hand`: only claims that were reserved, which no worker on record holds.
 -- A worker that claims after it was found dead is alive after all, and its lease counts.
--- The condition stands again in the UPDATE: a renewal may have come between the look and the lock.
+-- The condition stands again where the runs are locked: a renewal may have come after the look.
 create or replace function holdfast.end_leases(_limit integer, _until timestamptz, _is_by_hand boolean default false)
 returns integer
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -43,10 +43,7 @@ begin
       failure = case when r.attempt >= r.max_attempts then 'lease_expired' end,
       ended_at = case when r.attempt >= r.max_attempts then _at end,
       reason = 'The worker that ran it stopped renewing its lease.'
-    where r.id = any(_lapsed) and r.token % 2 = 1 and (r.lease_until <= _until
-      or exists (
-        select from holdfast.workers w
-        where w.id = r.worker_id and w.ended_as = 'dead' and w.ended_at >= r.claimed_at))
+    where r.id = any(_lapsed) and r.token % 2 = 1
     returning r.id
   )
   select array_agg(ended.id) into _ended from ended;

@@ -57,7 +57,7 @@ test('RUN-04: with one slot nothing is handed over, and the order is exact betwe
   expect(handedOver()).toBe(0)
 })
 
-test('a backlog under a limit does not keep the slots from others', async () => {
+test('LIMIT-04: a backlog under a limit does not keep the slots from others', async () => {
   let isOver = false
   const limited = defineWorkflow({
     name: 'backlog',

@@ -68,7 +68,7 @@ test('LIMIT-05: between groups that have room, the order is the same; a full gro
   expect(a3).toBeDefined()
 })
 
-test('fair: groups take turns, and one that comes late gets the next', async () => {
+test('LIMIT-05: fair: groups take turns, and one that comes late gets the next', async () => {
   const session = await connect(database)
   const workflow = await workflowWith(session, { concurrency: 1, isFair: true })
   await startIn(session, workflow, 'greedy', 'greedy', 'greedy', 'greedy', 'greedy', 'greedy')
@@ -81,7 +81,7 @@ test('fair: groups take turns, and one that comes late gets the next', async () 
   expect(order.slice(2)).toEqual(Array.from({ length: 5 }, () => 'greedy'))
 })
 
-test('fair: without a limit too, a group whose ticket stands behind many of another is found', async () => {
+test('LIMIT-05: fair: without a limit too, a group whose ticket stands behind many of another is found', async () => {
   const session = await connect(database)
   const workflow = await workflowWith(session, { isFair: true })
   await startIn(session, workflow, ...Array.from({ length: 50 }, () => 'greedy'), 'small')
@@ -91,7 +91,7 @@ test('fair: without a limit too, a group whose ticket stands behind many of anot
   expect(claimed.map(({ group_key: group }) => group).toSorted()).toEqual(['greedy', 'small'])
 })
 
-test('runs in no group share no group limit, and take their turns', async () => {
+test('LIMIT-05: runs in no group share no group limit, and take their turns', async () => {
   const session = await connect(database)
   const workflow = await workflowWith(session, { concurrencyPerGroup: 1 })
   const ids = await startIn(session, workflow, undefined, undefined, undefined)
@@ -99,7 +99,7 @@ test('runs in no group share no group limit, and take their turns', async () => 
   expect(claimed.map(({ id }) => id).toSorted()).toEqual(ids)
 })
 
-test('a run past its deadline, or that a cancel was asked for, does not hold up its line', async () => {
+test('LIMIT-03: a run past its deadline, or that a cancel was asked for, does not hold up its line', async () => {
   const session = await connect(database)
   const workflow = await workflowWith(session, { concurrencyPerGroup: 1 })
   const [late, cancelled, last] = (await startIn(session, workflow, 'g', 'g', 'g')) as [string, string, string]

@@ -212,7 +212,7 @@ test('LIMIT-03: tickets that a stopping worker gives back reach another worker',
   await Promise.all([holder, ...runs].map((run) => client.result(run)))
 })
 
-test('a ticket that got lost is made good by the sweep', async () => {
+test('LIMIT-03: a ticket that got lost is made good by the sweep', async () => {
   const [begun, go] = [signal(), signal()]
   const workflow = defineWorkflow({
     name: 'lost ticket',
