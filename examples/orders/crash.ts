@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Pool } from 'pg'
 import type { Call, PaymentServer } from './payment-server.ts'
-import type { WorkerProcess } from './worker-process.ts'
+import type { WorkerProcess } from '../support/worker-process.ts'
 
 /**
  * Kills a worker at the worst moment: the money of one of its orders has been taken and the answer is still on its way.

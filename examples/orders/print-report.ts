@@ -1,8 +1,5 @@
-import colors from 'picocolors'
+import { listed, printChecks, printTable, seconds, type Check, type Line } from '../support/print.ts'
 import type { OrderOutcome, Report } from './report.ts'
-import { listed, type Check } from './verdict.ts'
-
-type Line = readonly [label: string, value: string | number, remark?: string]
 
 export function printReport(report: Report, checks: readonly Check[]): void {
   const { orders, steps, recovery, ledger } = report
@@ -34,15 +31,7 @@ export function printReport(report: Report, checks: readonly Check[]): void {
       ['first after', seconds(recovery.firstMs), `last after ${seconds(recovery.lastMs)}`],
     ])
   }
-  console.log()
-  for (const { holds, claim, found } of checks)
-    console.log(holds ? `${colors.green('✓')} ${claim}: ${found}` : colors.red(`✗ ${claim}: ${found}`))
-}
-
-function printTable(title: string, lines: readonly Line[]): void {
-  console.log(`\n${colors.bold(title)}`)
-  for (const [label, value, remark = ''] of lines)
-    console.log(`  ${label.padEnd(24)}${String(value).padStart(7)}   ${colors.dim(remark)}`.trimEnd())
+  printChecks(checks)
 }
 
 function failuresByReason(failed: readonly OrderOutcome[]): Line[] {
@@ -56,8 +45,4 @@ function failuresByReason(failed: readonly OrderOutcome[]): Line[] {
     group.length,
     `${group[0]?.reason} (${listed(group.map((order) => order.id))})`,
   ])
-}
-
-function seconds(ms: number | null): string {
-  return ms === null ? 'never' : `${(ms / 1000).toFixed(2)} s`
 }

@@ -1,7 +1,7 @@
 import colors from 'picocolors'
-import { LiveLine } from './live-line.ts'
+import { LiveLine } from '../support/live-line.ts'
 import type { Call, PaymentServer } from './payment-server.ts'
-import type { WorkerProcess } from './worker-process.ts'
+import type { WorkerProcess } from '../support/worker-process.ts'
 
 /** Shows how far the orders are, for the reader alone: the report counts for itself. */
 export class Progress {

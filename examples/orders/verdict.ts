@@ -1,12 +1,6 @@
+import { listed, type Check } from '../support/print.ts'
 import type { Ledger } from './payment-server.ts'
 import type { OrderOutcome, Report } from './report.ts'
-
-export interface Check {
-  readonly holds: boolean
-  readonly claim: string
-  /** What bears the claim out, or what speaks against it. */
-  readonly found: string
-}
 
 /** What the example must have shown. One claim that does not hold makes it exit with 1. */
 export function judge({ orders, steps, recovery, wrongStock, ledger }: Report): Check[] {
@@ -60,8 +54,4 @@ function isChargedOnceOrFailed(order: OrderOutcome, { charges }: Ledger): boolea
     own[0]?.amountCents === order.amountCents &&
     own[0].receipt === order.receipt
   )
-}
-
-export function listed(ids: readonly string[]): string {
-  return ids.length > 4 ? `${ids.slice(0, 4).join(', ')} and ${ids.length - 4} more` : ids.join(', ')
 }

@@ -7,10 +7,10 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** A fresh database for this run of the example: the embedded server, or one more database on the server you name. */
-export async function openDatabase(): Promise<Database> {
+/** A fresh database for this run of an example: the embedded server, or one more database on the server you name. */
+export async function openDatabase(example: string): Promise<Database> {
   const server = connectionFromEnvironment()
-  if (server) return createDatabaseOn(server)
+  if (server) return createDatabaseOn(server, `holdfast_${example}_${process.pid}`)
   const embedded = await startEmbedded({ dataFolder: 'temporary', durable: true })
   return {
     connectionString: embedded.connectionString,
@@ -19,8 +19,7 @@ export async function openDatabase(): Promise<Database> {
   }
 }
 
-async function createDatabaseOn(server: string): Promise<Database> {
-  const name = `holdfast_orders_${process.pid}`
+async function createDatabaseOn(server: string, name: string): Promise<Database> {
   await execute(server, `create database ${name}`).catch((error: unknown) => {
     const reason = error instanceof AggregateError ? error.errors[0] : error
     throw new Error(`Cannot make a database on the server of DATABASE_URL: ${reason}`, { cause: error })

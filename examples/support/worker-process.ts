@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A forked worker.ts: tells when it is ready, whether it ended unasked, and what it said. */
+/** A forked worker: tells when it is ready, whether it ended unasked, and what it said. */
 export class WorkerProcess {
   readonly name: string
   readonly #child: ChildProcess
@@ -10,9 +10,9 @@ export class WorkerProcess {
   #lastWords = ''
   #isEnding = false
 
-  constructor(name: string, environment: Record<string, string>) {
+  constructor(name: string, script: URL, environment: Record<string, string>) {
     this.name = name
-    this.#child = fork(new URL('worker.ts', import.meta.url), {
+    this.#child = fork(script, {
       env: { ...process.env, ...environment, WORKER_NAME: name },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -31,7 +31,7 @@ export class WorkerProcess {
     return this.#lastWords
   }
 
-  /** Resolves once the worker takes orders. */
+  /** Resolves once the worker takes runs. */
   async ready(): Promise<void> {
     await this.#ready
   }
