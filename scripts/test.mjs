@@ -36,7 +36,8 @@ const stages = [
   { name: 'matrix', command: ['scripts/matrix.mjs', '--smoke'] },
   { name: 'chaos: storm', command: ['test/chaos/run.mjs', 'storm', '--short'] },
   { name: 'chaos: outages', command: ['test/chaos/run.mjs', 'outages', '--short'] },
-  { name: 'examples', command: ['scripts/start.mjs'] },
+  { name: 'example: orders', command: ['scripts/start.mjs', 'orders'] },
+  { name: 'example: agent', command: ['scripts/start.mjs', 'agent'] },
 ]
 
 function run(command) {
