@@ -15,7 +15,7 @@ import { readReport } from './report.ts'
 import { judge } from './verdict.ts'
 
 const workerFile = new URL('worker.ts', import.meta.url)
-const endedBeforeTheKill = 16
+const endedBeforeTheKill = 12
 
 await runExample('agent', async ({ connectionString, pool, client, cleanups, addWorker, giveUp }) => {
   await pool.query(

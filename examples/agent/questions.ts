@@ -1,6 +1,6 @@
 /** Who asks what. One tenant asks far more than the others, and first. */
 export const tenants: readonly { readonly name: string; readonly count: number }[] = [
-  { name: 'archive', count: 32 },
+  { name: 'archive', count: 24 },
   { name: 'bakery', count: 5 },
   { name: 'clinic', count: 5 },
 ]
