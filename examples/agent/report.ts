@@ -24,6 +24,12 @@ interface Burst {
   readonly most: number
 }
 
+/** What `workflow audit --json` prints: what was looked at, and what exceeded a limit. */
+interface Audit {
+  readonly workflows: readonly { readonly claims: number }[]
+  readonly violations: readonly unknown[]
+}
+
 interface Steps {
   readonly ran: number
   readonly recalled: number
@@ -43,6 +49,7 @@ interface Recovery {
 export interface Report {
   readonly runs: readonly RunOutcome[]
   readonly bursts: readonly Burst[]
+  readonly audit: Audit
   readonly steps: Steps
   readonly recovery: Recovery | undefined
   readonly calls: readonly Call[]
@@ -51,15 +58,17 @@ export interface Report {
 
 export async function readReport(pool: Pool, { calls, mostAtOnce }: ModelServer): Promise<Report> {
   const { per } = limits.rate.perGroup
-  const [runs, bursts, steps, recovery] = await Promise.all([
+  const [runs, bursts, audit, steps, recovery] = await Promise.all([
     pool.query<RunOutcome>(runsSql),
     pool.query<Burst>(burstsSql, [per]),
+    pool.query<{ audit: Audit }>('select holdfast.audit_limits(null, null)::json as audit'),
     pool.query<Steps>(stepsSql),
     pool.query<Recovery>(recoverySql),
   ])
   return {
     runs: runs.rows,
     bursts: bursts.rows,
+    audit: audit.rows[0]!.audit,
     steps: steps.rows[0]!,
     recovery: recovery.rows[0],
     calls,

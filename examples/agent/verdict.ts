@@ -11,7 +11,7 @@ const [greedy, ...small] = tenants
 const greedyShare = 1 / 2
 
 /** What the example must have shown. One claim that does not hold makes it exit with 1. */
-export function judge({ runs, bursts, steps, recovery, calls, mostAtOnce }: Report): Check[] {
+export function judge({ runs, bursts, audit, steps, recovery, calls, mostAtOnce }: Report): Check[] {
   const count = tenants.reduce((sum, tenant) => sum + tenant.count, 0)
   const done = runs.filter((run) => run.state === 'done' && run.answer)
   const atOnce = [...mostAtOnce.byTenant]
@@ -35,6 +35,11 @@ export function judge({ runs, bursts, steps, recovery, calls, mostAtOnce }: Repo
       holds: bursts.length === tenants.length && bursts.every(({ most }) => most <= rate.limit),
       claim: `No tenant began more than ${rate.limit} times in any ${rate.per / 1000} s`,
       found: bursts.map(({ tenant, most }) => `${tenant} ${most}`).join(', '),
+    },
+    {
+      holds: audit.workflows.length === 1 && audit.violations.length === 0,
+      claim: 'workflow audit finds that all limits were kept',
+      found: `${audit.workflows[0]?.claims ?? 0} claims, ${audit.violations.length} above a limit`,
     },
     {
       holds: before.every(({ begun }) => begun <= greedy!.count * greedyShare),
