@@ -53,7 +53,9 @@ function problemsOf(program: Command, line: string): string[] {
   const [name = ''] = words
   const group = name.startsWith('-') ? program : program.commands.find((each) => each.name() === name)
   const command =
-    group?.commands.length && group !== program ? group.commands.find((each) => each.name() === words[1]) : group
+    group?.commands.length && group !== program && words.length > 1
+      ? group.commands.find((each) => each.name() === words[1])
+      : group
   if (!command) return [`${line}: there is no command ${name}`]
   const known = new Set(['--help', ...command.options.map((option) => option.long)])
   if (command === program) known.add('--version')
