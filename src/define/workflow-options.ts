@@ -206,22 +206,22 @@ export const workflowOptions: OptionTable<WorkflowOptions, ReadWorkflowOptions> 
   group: {
     type: '(input) => string | undefined',
     check: custom((value) => typeof value === 'function', 'a function from the input to the name of its group'),
-    doc: "The group of a run, from its parsed input; undefined: only the workflow's own limits apply.",
+    doc: "The group of a run, from its parsed input, for limits per group; undefined: only the workflow's own apply.",
   },
   concurrency: {
     type: 'number | { limit, perGroup }',
     check: concurrency,
-    doc: 'How many runs of the workflow, and of each group, may run at once.',
+    doc: 'How many runs of the workflow, and of each group, may run at once in all processes; a number is `{ limit }`.',
   },
   rate: {
     type: '{ limit, per, perGroup: { limit, per } }',
     check: rate,
-    doc: 'How many runs of the workflow, and of each group, may begin in any stretch of `per`.',
+    doc: 'How many runs of the workflow, and of each group, may begin in any stretch of `per`; retries and snoozes count.',
   },
   fair: {
     type: 'boolean',
     default: false,
     check: flag(),
-    doc: 'Slots go round-robin between groups.',
+    doc: 'Slots go round-robin between groups, not to the best run of all.',
   },
 }
