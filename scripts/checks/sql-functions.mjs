@@ -8,6 +8,12 @@ const folder = 'sql/functions/'
 /** Functions that lock or count and yet are right at every isolation level: name -> why. */
 const anyIsolation = {
   start_runs: "it runs in the caller's transaction, and decides keys by unique index, never by a count",
+  ...Object.fromEntries(
+    ['_fill', '_give_room', '_lock_lines', '_recount_lines', '_remove_lines', '_wake_runs'].map((name) => [
+      name,
+      'it is called only by functions that have asked',
+    ]),
+  ),
   _issue_tickets: 'it counts what the queue answered, not rows that others change',
 }
 

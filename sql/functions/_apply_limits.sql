@@ -42,6 +42,7 @@ begin
   if cardinality(_changed) > 0 then
     perform holdfast._drop_idle_limits();
     perform holdfast._notify('due');
+    perform holdfast._notify('limits');
   end if;
   return _changed;
 end

@@ -1,6 +1,7 @@
 -- The best `_take` waiting runs of a line, in order, of which at most `_counted` count for a rate; those that do not are
 -- looked for by an index of their own, since any number of others may stand before them. `_group_key` null: of the whole
--- workflow. `_named` are runs whose tickets are in hand; of those in no group, an index knows only who was set aside.
+-- workflow. `_named` are runs whose tickets are in hand; a run that was started before its
+-- workflow told groups apart is in none, and found by its ticket alone until it is set aside.
 create or replace function holdfast._best_runs(_workflow text, _group_key text, _take integer, _counted integer,
   _named uuid[], _at timestamptz)
 returns table (id uuid, rank integer, due_at timestamptz, is_rate_free boolean)

@@ -14,7 +14,8 @@ begin
     'id', coalesce(_id, gen_random_uuid()),
     'workflow', _workflow,
     'key', _key,
-    'group_key', _group,
+    -- Where groups are told apart, the runs in none are a line too.
+    'group_key', coalesce(_group, case when (_policy ->> 'hasGroup')::boolean then '' end),
     'priority', coalesce(_priority, (_policy ->> 'priority')::integer),
     'max_attempts', least(coalesce(_max_attempts, (_policy ->> 'maxAttempts')::integer), 100),
     'at', _due_at,

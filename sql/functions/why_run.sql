@@ -38,7 +38,7 @@ begin
       from (select) x left join holdfast.workers w on w.id = _run.worker_id);
   elsif _run.state = 'scheduled' then
     _reasons := _reasons || (
-      select json_build_object('kind', 'scheduled', 'until', _run.due_at, 'after', c.outcome, 'reason', _run.reason)
+      select json_build_object('kind', 'scheduled', 'until', _run.due_at, 'after', coalesce(c.outcome, 'start'), 'reason', _run.reason)
       from (select) x
       left join holdfast.claims c on c.run_id = _run.id and c.token = _run.token - 1);
   elsif _run.state = 'suspended' then

@@ -57,7 +57,8 @@ export async function makeStart(
     id: options.id ?? uuidv7(clock),
     workflow: name,
     key: options.key,
-    group_key: readGroup(definition.group?.(parsed as never), name),
+    // Where groups are told apart, the runs in none are a line too.
+    group_key: definition.group && (readGroup(definition.group(parsed as never), name) ?? ''),
     priority: options.priority ?? definition.priority,
     max_attempts: options.maxAttempts ?? definition.maxAttempts,
     at: options.at?.toISOString(),

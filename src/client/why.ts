@@ -86,14 +86,9 @@ export type Reason =
 /** Names under which an instant is answered. */
 const instants = new Set(['at', 'since', 'until', 'leaseUntil', 'opensAt'])
 
+/** What is null there is left out. */
 export function toWhy(json: string): Why {
-  const why = JSON.parse(json, (name, value: unknown) =>
+  return JSON.parse(json, (name, value: unknown) =>
     value === null ? undefined : typeof value === 'string' && instants.has(name) ? new Date(value) : value,
   ) as Why
-  // A key that JSON.parse's function answers undefined for is left out; here each is there.
-  return { ...why, group: why.group, ahead: why.ahead, waiting: why.waiting, reasons: why.reasons.map(withStart) }
-}
-
-function withStart(reason: Reason): Reason {
-  return reason.kind === 'scheduled' ? { ...reason, after: reason.after ?? 'start' } : reason
 }

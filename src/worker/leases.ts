@@ -108,7 +108,11 @@ export class Leases implements Part {
       again = renewalRetryMs(leaseMs)
     }
     this.#isRenewing = false
-    this.#arm(this.#isHasty ? Math.min(again, renewalRetryMs(leaseMs)) : again)
+    this.#arm(this.#nextMs(again))
+  }
+
+  #nextMs(ms: number): number {
+    return this.#isHasty ? Math.min(ms, renewalRetryMs(this.#options.leaseMs)) : ms
   }
 
   #lookAt(strays: readonly LeaseRenewal[]): void {

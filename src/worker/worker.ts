@@ -14,7 +14,6 @@ import { Leases } from './leases.ts'
 import type { Part } from './part.ts'
 import { Presence } from './presence.ts'
 import { Promoter } from './promoter.ts'
-import type { Differing } from '../db/calls.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
@@ -45,6 +44,8 @@ export class WorkerCore {
   readonly #options: WorkerCoreOptions
   readonly #log: Logger
   readonly #slots = new Slots()
+  /** The limits last told of, by workflow. */
+  readonly #told = new Map<string, string>()
   readonly #giveUp = new AbortController()
   readonly #claims: ClaimRunner
   readonly #queue: QueueRunner
@@ -149,9 +150,9 @@ export class WorkerCore {
   }
 
   async #start(): Promise<void> {
-    const { prepare, database, registry } = this.#options
+    const { prepare, registry } = this.#options
     await prepare()
-    this.#tellDiffering(await recordDefinitions(database, registry.workflows))
+    await this.#compareLimits()
     const started: Part[] = []
     try {
       for (const part of this.#parts) {
@@ -202,8 +203,15 @@ export class WorkerCore {
     enough.abort()
   }
 
-  #tellDiffering(differing: readonly Differing[]): void {
-    for (const { workflow, in_force: inForce, is_set: isSet } of differing) {
+  /** Says once of each workflow whose limits are not those in force here what they are. */
+  async #compareLimits(): Promise<void> {
+    const { database, registry } = this.#options
+    for (const { workflow, in_force: inForce, is_set: isSet } of await recordDefinitions(
+      database,
+      registry.workflows,
+    )) {
+      if (this.#told.get(workflow) === inForce) continue
+      this.#told.set(workflow, inForce)
       this.#log.warn(
         { workflow, limits: JSON.parse(inForce) as unknown },
         isSet
@@ -216,6 +224,8 @@ export class WorkerCore {
   #hear(message: string): void {
     const [word, ...ids] = message.split(' ')
     if (word === 'due') this.#promoter.look()
+    if (word === 'limits')
+      this.#compareLimits().catch((error: unknown) => this.#log.warn({ error }, 'Limits could not be compared.'))
     if (word === 'cancelled') for (const id of ids) this.#slots.get(id)?.execution.interrupt({ kind: 'cancelled' })
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Database } from '../../src/db/database.ts'
 import { defineWorkflow } from '../../src/index.ts'
+import { systemClock } from '../../src/model/clock.ts'
 import { useDatabase } from '../support/database.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
@@ -62,7 +63,7 @@ test('LIMIT-04: a backlog under a limit does not keep the slots from others', as
   const limited = defineWorkflow({
     name: 'backlog',
     concurrency: 2,
-    handler: () => new Promise<void>((resolve) => setTimeout(resolve, 5)),
+    handler: () => systemClock.sleep(5),
   })
   const other = defineWorkflow({ name: 'beside it', priority: 1, handler: () => isOver })
   const client = openClient(database)

@@ -57,7 +57,7 @@ test('LIMIT-05: in a group, the higher priority goes first, then the earlier due
 test('LIMIT-05: between groups that have room, the order is the same; a full group is passed over', async () => {
   const session = await connect(database)
   const workflow = await workflowWith(session, { concurrency: 2, concurrencyPerGroup: 1 })
-  const [a1, , a3, b1, c1] = (await startIn(session, workflow, 'a', 'a', 'a', 'b', 'c')) as string[]
+  const [a1, , , b1, c1] = await startIn(session, workflow, 'a', 'a', 'a', 'b', 'c')
   const worker = newWorker()
   const taken = await claimFor(session, worker, await takeTickets(database, workflow), workflow)
   expect(taken.map(({ id }) => id)).toEqual([a1, b1])
@@ -65,7 +65,6 @@ test('LIMIT-05: between groups that have room, the order is the same; a full gro
   // Group a is full, however much waits there; c is the best with room.
   const next = await claimFor(session, worker, await takeTickets(database, workflow), workflow)
   expect(next.map(({ id }) => id)).toEqual([c1])
-  expect(a3).toBeDefined()
 })
 
 test('LIMIT-05: fair: groups take turns, and one that comes late gets the next', async () => {
@@ -88,7 +87,7 @@ test('LIMIT-05: fair: without a limit too, a group whose ticket stands behind ma
   const worker = newWorker()
   const tickets = await takeTickets(database, workflow, 2)
   const claimed = await claimFor(session, worker, tickets, workflow)
-  expect(claimed.map(({ group_key: group }) => group).toSorted()).toEqual(['greedy', 'small'])
+  expect(new Set(claimed.map(({ group_key: group }) => group))).toEqual(new Set(['greedy', 'small']))
 })
 
 test('LIMIT-05: runs in no group share no group limit, and take their turns', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { createClient, defineWorkflow, type Client, type Workflow } from '../../src/index.ts'
+import { systemClock } from '../../src/model/clock.ts'
 import { useDatabase } from '../support/database.ts'
 import { brokenInvariants } from '../support/limits.ts'
 import { troubled } from '../support/troubled.ts'
@@ -58,7 +59,7 @@ test.each([
     input,
     group,
     ...limits,
-    handler: () => new Promise<void>((resolve) => setTimeout(resolve, 3)),
+    handler: () => systemClock.sleep(3),
   })
   const client = openClient(database)
   const runs = await startIn(client, workflow, 400, 20)

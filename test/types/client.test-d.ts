@@ -203,19 +203,11 @@ declare const anyWorkflow: Workflow
 const anyStarted = client.start(anyWorkflow, { whatever: 1 })
 expectType<Equal<typeof anyStarted, Promise<Started<unknown>>>>()
 
-async function why(): Promise<void> {
-  const answer = await client.why('id')
-  expectType<Equal<typeof answer, Why>>()
-  for (const reason of answer.reasons) {
-    expectType<Equal<typeof reason, Reason>>()
-    // @ts-expect-error -- only some reasons have holders
-    reason.holders.length
-    if (reason.kind === 'concurrency') expectType<Equal<typeof reason.holders, readonly Holder[]>>()
-    if (reason.kind === 'rate') expectType<Equal<typeof reason.opensAt, Date>>()
-  }
-  // @ts-expect-error -- a run is named by a text, a reference or a key
-  await client.why(7)
-  const view = await client.get('id')
-  expectType<Equal<NonNullable<typeof view>['ahead'], number | undefined>>()
-}
-void why
+const why = client.why('id')
+expectType<Equal<typeof why, Promise<Why>>>()
+expectType<Equal<Why['reasons'], readonly Reason[]>>()
+expectType<Equal<Extract<Reason, { kind: 'concurrency' }>['holders'], readonly Holder[]>>()
+expectType<Equal<Extract<Reason, { kind: 'rate' }>['opensAt'], Date>>()
+// @ts-expect-error -- a run is named by a text, a reference or a key
+void client.why(7)
+expectType<Equal<RunView['ahead'], number | undefined>>()

@@ -132,7 +132,11 @@ async function set(database: Database, workflow: string, flags: SetFlags): Promi
   await setLimits(database, workflow, limits, whoIs(flags))
 }
 
-async function unset(database: Database, workflow: string, flags: Record<Given, true> & ByFlags): Promise<void> {
+async function unset(
+  database: Database,
+  workflow: string,
+  flags: Partial<Record<Given, true>> & ByFlags,
+): Promise<void> {
   const given = flagNames.filter((name) => flags[name])
   await unsetLimits(database, workflow, given.length > 0 ? given.map((name) => names[name]) : undefined, whoIs(flags))
 }
