@@ -1,12 +1,11 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createClient, defineWorkflow, type Client, type Workflow } from '../../src/index.ts'
+import { defineWorkflow, type Client, type Workflow } from '../../src/index.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { useDatabase } from '../support/database.ts'
-import { brokenInvariants } from '../support/limits.ts'
+import { brokenInvariants, mostAtOnce } from '../support/limits.ts'
 import { troubled } from '../support/troubled.ts'
-import { optionsFor } from '../support/variant.ts'
-import { fastTimings, openClient, recordingLogger, signal, startWorker } from '../support/worker.ts'
+import { fastTimings, openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 
@@ -19,24 +18,6 @@ const group = (given: z.infer<typeof input>): string => given.group
 afterEach(async () => {
   expect(await brokenInvariants(database)).toEqual({})
 })
-
-/** The most claims that a workflow, and any group of it, had at once, from the record alone. */
-async function mostAtOnce(workflow: string): Promise<{ all: number; group: number }> {
-  const { rows } = await database.query<{ all: number; group: number }>(
-    `with claims as (
-       select r.group_key, c.began_at, coalesce(c.ended_at, 'infinity') as ended_at
-       from holdfast.all_claims c join holdfast.runs r on r.id = c.run_id where r.workflow = $1
-     ), changes as (
-       select group_key, began_at as at, 1 as change from claims union all select group_key, ended_at, -1 from claims
-     )
-     select max(live)::int as all, max(live_in)::int as group from (
-       select sum(change) over (order by at, change) as live,
-         sum(change) over (partition by group_key order by at, change) as live_in from changes
-     ) course`,
-    [workflow],
-  )
-  return rows[0] as { all: number; group: number }
-}
 
 async function startIn(
   client: Client,
@@ -65,7 +46,7 @@ test.each([
   const runs = await startIn(client, workflow, 400, 20)
   for (let n = 0; n < 3; n += 1) await startWorker(database, { workflows: [workflow], timings: unswept })
   await Promise.all(runs.map((run) => client.result(run)))
-  const most = await mostAtOnce(workflow.name)
+  const most = await mostAtOnce(database, workflow.name)
   expect(most.all).toBeLessThanOrEqual(all)
   expect(most.group).toBeLessThanOrEqual(each)
   expect(most.all).toBeGreaterThan(1)
@@ -135,34 +116,7 @@ test('LIMIT-06: a run that snoozes or waits for its next try holds no place mean
   await Promise.all(runs.map((run) => client.result(run)))
   expect(order.slice(0, 3)).toEqual(['snoozes 1', 'retries 1', 'last 1'])
   expect(order.slice(3).toSorted()).toEqual(['retries 2', 'snoozes 1'])
-  expect(await mostAtOnce(workflow.name)).toMatchObject({ all: 1 })
-})
-
-test('LIMIT-07, D10: a worker whose code knows no limit keeps the one in force, and says so once', async () => {
-  const newer = defineWorkflow({ name: 'two releases', concurrency: 1, handler: () => 1 })
-  const client = createClient({ ...optionsFor(database), migrate: 'off' })
-  const first = await client.start(newer)
-  const older = defineWorkflow({ name: 'two releases', handler: () => 1 })
-  const logger = recordingLogger()
-  // It was there before the limit came.
-  await database.query(
-    `insert into holdfast.definitions (workflow, fingerprint, policy, first_seen_at, applies_from)
-     values ('two releases', $1, '{"limits":{"isFair":false}}', now() - interval '1 h', now() - interval '1 h')`,
-    [older.definition.fingerprint],
-  )
-  await startWorker(database, { workflows: [older], logger, timings: unswept })
-  const runs = [
-    first,
-    ...(await client.startMany(
-      newer,
-      Array.from({ length: 20 }, () => ({ input: undefined })),
-    )),
-  ]
-  await Promise.all(runs.map((run) => client.result(run)))
-  await client.close()
-  expect(await mostAtOnce('two releases')).toMatchObject({ all: 1 })
-  const told = logger.lines.filter(({ message }) => message.startsWith('A newer definition has other limits'))
-  expect(told).toMatchObject([{ level: 'warn', fields: { workflow: 'two releases', limits: { concurrency: 1 } } }])
+  expect(await mostAtOnce(database, workflow.name)).toMatchObject({ all: 1 })
 })
 
 test.each(['claim_lines', 'settle_runs'])(
@@ -183,7 +137,7 @@ test.each(['claim_lines', 'settle_runs'])(
     await startWorker(database, { workflows: [workflow], kind, timings: { ...unswept, renewAfter: 1 / 3 } })
     const attempts = await Promise.all(runs.map((run) => client.result(run)))
     expect(new Set(attempts)).toEqual(new Set([1]))
-    expect(await mostAtOnce(workflow.name)).toMatchObject({ all: 1 })
+    expect(await mostAtOnce(database, workflow.name)).toMatchObject({ all: 1 })
   },
 )
 

@@ -76,3 +76,24 @@ export async function brokenInvariants(database: Pick<TestDatabase, 'query'>): P
   }
   return broken
 }
+
+/** The most claims that a workflow, and any group of it, had at once, from the record alone. */
+export async function mostAtOnce(
+  database: Pick<TestDatabase, 'query'>,
+  workflow: string,
+): Promise<{ all: number; group: number }> {
+  const { rows } = await database.query<{ all: number; group: number }>(
+    `with claims as (
+       select r.group_key, c.began_at, coalesce(c.ended_at, 'infinity') as ended_at
+       from holdfast.all_claims c join holdfast.runs r on r.id = c.run_id where r.workflow = $1
+     ), changes as (
+       select group_key, began_at as at, 1 as change from claims union all select group_key, ended_at, -1 from claims
+     )
+     select max(live)::int as all, max(live_in)::int as group from (
+       select sum(change) over (order by at, change) as live,
+         sum(change) over (partition by group_key order by at, change) as live_in from changes
+     ) course`,
+    [workflow],
+  )
+  return rows[0] as { all: number; group: number }
+}
