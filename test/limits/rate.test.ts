@@ -70,13 +70,16 @@ test('LIMIT-02: retries, snoozes and take-overs count as starts, what goes on af
   ]
   for (const { outcome, details, counts } of outcomes) {
     const workflow = name()
-    await define(session, workflow, { rate: { limit: 1, perMs: 3_600_000 } })
+    await define(session, workflow, { rate: { limit: 2, perMs: 3_600_000 } })
     const [id] = (await startIn(session, workflow, undefined)) as [string]
     const worker = newWorker()
-    await claimFor(session, worker, await takeTickets(database, workflow), workflow)
-    await settle(session, worker, [{ id, token: 1, outcome, ...(details && { details }) }])
+    for (const token of [1, 3]) {
+      expect(await claimFor(session, worker, await takeTickets(database, workflow), workflow)).toHaveLength(1)
+      await settle(session, worker, [{ id, token, outcome, ...(details && { details }) }])
+    }
+    await startIn(session, workflow, undefined)
     const again = await claimFor(session, worker, await takeTickets(database, workflow), workflow)
-    expect({ outcome, again: again.length }).toEqual({ outcome, again: counts ? 0 : 1 })
+    expect({ outcome, again: again.length }).toEqual({ outcome, again: counts ? 0 : 2 })
   }
 })
 
