@@ -25,6 +25,7 @@ const blank: HistoryEvent = {
   oldToken: null,
   token: null,
   oldLeaseUntil: null,
+  claimedAt: null,
   key: null,
   value: null,
   runToken: null,

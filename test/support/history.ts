@@ -9,7 +9,7 @@ import { named } from './variant.ts'
 
 export interface HistoryEvent {
   readonly n: number
-  readonly subject: 'run' | 'step' | 'worker' | 'ticket'
+  readonly subject: 'run' | 'step' | 'worker' | 'ticket' | 'limits'
   readonly op: 'insert' | 'update' | 'delete'
   /** Of the transaction. */
   readonly xid: number
@@ -26,8 +26,11 @@ export interface HistoryEvent {
   /** The run's; for a memo, that of the claim that made it. */
   readonly token: number | null
   readonly oldLeaseUntil: number | null
-  /** Of a memo, as is the value, or of a ticket; for a worker, its ids in the queue. */
+  /** What a run says of when its claim began. */
+  readonly claimedAt: number | null
+  /** Of a memo, as is the value, or of a ticket; for a worker, its ids in the queue; for limits, their workflow. */
   readonly key: string | null
+  /** For limits, those in force as JSON, with milliseconds for `rate_ms` and `group_rate_ms`; null: none any more. */
   readonly value: string | null
   /** The run's token when the memo was written. */
   readonly runToken: number | null
@@ -50,6 +53,7 @@ create table history.events (
   old_token integer,
   token integer,
   old_lease_until timestamptz,
+  claimed_at timestamptz,
   key text,
   value text,
   run_token integer
@@ -57,9 +61,10 @@ create table history.events (
 
 create function history.on_run() returns trigger language plpgsql as $$
 begin
-  insert into history.events (subject, op, run_id, worker_id, attempt, old_state, state, old_token, token, old_lease_until)
-  values ('run', lower(tg_op), coalesce(new.id, old.id), coalesce(new.worker_id, old.worker_id), new.attempt, old.state, new.state, old.token, new.token,
-    old.lease_until);
+  insert into history.events (subject, op, run_id, worker_id, attempt, old_state, state, old_token, token,
+    old_lease_until, claimed_at)
+  values ('run', lower(tg_op), coalesce(new.id, old.id), coalesce(new.worker_id, old.worker_id), new.attempt, old.state,
+    new.state, old.token, new.token, old.lease_until, new.claimed_at);
   return null;
 end $$;
 
@@ -87,12 +92,23 @@ begin
   return null;
 end $$;
 
+create function history.on_limits() returns trigger language plpgsql as $$
+begin
+  insert into history.events (subject, op, key, value)
+  values ('limits', lower(tg_op), coalesce(new.workflow, old.workflow), (to_jsonb(new) || jsonb_build_object(
+    'rate_ms', extract(epoch from new.rate_per) * 1000, 'group_rate_ms', extract(epoch from new.group_rate_per) * 1000)
+  )::text);
+  return null;
+end $$;
+
 create trigger history after insert or update or delete on holdfast_queue._private_jobs
   for each row execute function history.on_ticket();
 create trigger history after insert or update or delete on holdfast.runs
   for each row execute function history.on_run();
 create trigger history after insert or update or delete on holdfast.steps
   for each row execute function history.on_step();
+create trigger history after insert or update or delete on holdfast.limits
+  for each row execute function history.on_limits();
 create trigger history after update on holdfast.workers
   for each row when (old.ended_as is distinct from new.ended_as) execute function history.on_worker();
 `
@@ -111,7 +127,8 @@ export async function readHistory(client: pg.ClientBase | pg.Pool): Promise<Hist
   const { rows } = await client.query<HistoryEvent>(`
     select n::integer, subject, op, xid::text::double precision as xid, ${ms('at')} as at,
       ${ms(committed)} as "committedAt", run_id as run, worker_id as worker, attempt, old_state as "oldState", state,
-      old_token as "oldToken", token, ${ms('old_lease_until')} as "oldLeaseUntil", key, value, run_token as "runToken"
+      old_token as "oldToken", token, ${ms('old_lease_until')} as "oldLeaseUntil",
+      ${ms('claimed_at')} as "claimedAt", key, value, run_token as "runToken"
     from history.events order by n`)
   return rows
 }
