@@ -23,6 +23,8 @@ export interface FleetOptions {
   readonly size: number
   readonly concurrency: number
   readonly folder: string
+  /** The module whose workflows the next worker runs. Default: the voyages. */
+  readonly module?: () => URL
   /** Where the next worker finds the database. */
   readonly address: () => Promise<Address>
   /** Resolves when a worker may start, which it does only where there is a server. Default: at once. */
@@ -31,7 +33,7 @@ export interface FleetOptions {
   readonly onTold?: (told: Told, life: Life) => void
 }
 
-const module = new URL('workflows.ts', import.meta.url)
+const voyages = new URL('workflows.ts', import.meta.url)
 /** What anything may take on a busy machine. */
 const patienceMs = 300_000
 const reserveSize = 2
@@ -143,12 +145,12 @@ export class Fleet {
   }
 
   async #launch(): Promise<Life> {
-    const { folder, concurrency } = this.#options
+    const { folder, concurrency, module = () => voyages } = this.#options
     const address = await this.#options.address()
     const bodyLog = join(folder, `bodies-${this.lives.length}.jsonl`)
     const worker = new ForkedWorker({
       connectionString: address.connectionString,
-      module: module.href,
+      module: module().href,
       concurrency,
       graceMs: 1_000,
       timings: fastTimings,

@@ -9,9 +9,8 @@ import { at, Mean, whenEnded, type SuiteOptions, type SuiteResult } from './suit
 import { planStorm, stormForms, type StormFault } from './storm-plan.ts'
 import { openStage, type Stage } from './stage.ts'
 import { Port } from './starts.ts'
+import { kill, pointPatienceMs, terminate } from './strikes.ts'
 
-/** How long a process may take to come to the point at which it is to die or freeze; then it is done from outside. */
-const pointPatienceMs = 1_500
 const glanceMs = 10
 
 /** Kills, freezes and terminates workers while runs are started and worked at. */
@@ -64,9 +63,14 @@ class Storm {
   async strike(fault: StormFault): Promise<void> {
     const life = await this.fleet.take(fault.place)
     if (!life) return
-    if (fault.kind === 'kills') await this.#kill(life, fault)
-    else if (fault.kind === 'stops') await this.#freeze(life, fault)
-    else await this.#terminate(life)
+    if (fault.kind === 'kills') {
+      if (await kill(this.fleet, life, fault.point, () => this.#stage.now())) this.#done.kills += 1
+    } else if (fault.kind === 'stops') {
+      await this.#freeze(life, fault)
+    } else {
+      await terminate(this.fleet, life)
+      this.#done.terms += 1
+    }
   }
 
   async evidence(faults: readonly StormFault[], runs: number): Promise<Evidence> {
@@ -92,18 +96,6 @@ class Storm {
     }
   }
 
-  async #kill(life: Life, { point }: Extract<StormFault, { kind: 'kills' }>): Promise<void> {
-    life.intent = 'be killed'
-    if (point) {
-      life.worker.arm(point)
-      await Promise.race([life.worker.ended, systemClock.sleep(pointPatienceMs)])
-    }
-    const ended = life.worker.kill()
-    life.killedAt = await this.#stage.now()
-    this.fleet.replace(life, 'be killed')
-    if ((await ended).signal === 'SIGKILL') this.#done.kills += 1
-  }
-
   async #freeze(life: Life, { point, ms }: Extract<StormFault, { kind: 'stops' }>): Promise<void> {
     if (point) {
       life.worker.arm(point)
@@ -115,12 +107,6 @@ class Storm {
     life.worker.thaw()
     if (life.worker.isAlive) this.#done.stops += 1
     this.fleet.free(life)
-  }
-
-  async #terminate(life: Life): Promise<void> {
-    this.fleet.replace(life, 'terminate')
-    await this.fleet.terminate(life)
-    this.#done.terms += 1
   }
 
   /** Resolves when the process has frozen itself, or will not do so soon. */
