@@ -3,11 +3,12 @@
  * The exit code is 1 if a promise was broken, or too little happened to tell.
  */
 import { parseArgs } from 'node:util'
+import { runLimits } from './limits.ts'
 import { runOutages } from './outages.ts'
 import { runStorm } from './storm.ts'
 import { keepEvidence, type SuiteOptions, type SuiteResult } from './suite.ts'
 
-const usage = `npm run chaos -- storm|outages [options]
+const usage = `npm run chaos -- storm|outages|limits [options]
   --seed N      repeat the plan of that seed; default: a new one
   --short       the form of the gate
   --no-locks    storm: dead workers are found by their leases alone, not by their sessions
@@ -16,6 +17,7 @@ const usage = `npm run chaos -- storm|outages [options]
 const suites: Readonly<Record<string, (options: SuiteOptions) => Promise<SuiteResult>>> = {
   storm: runStorm,
   outages: runOutages,
+  limits: runLimits,
 }
 
 class UsageError extends Error {}

@@ -2,7 +2,6 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/model/clock.ts'
-import type { Evidence } from './evidence.ts'
 import type { Stage } from './stage.ts'
 
 export interface SuiteOptions {
@@ -17,7 +16,8 @@ export interface SuiteResult {
   readonly figures: Readonly<Record<string, unknown>>
   readonly counterExamples: readonly string[]
   readonly isGood: boolean
-  readonly evidence: Evidence
+  /** All that the verdict was reached by. */
+  readonly evidence: object
 }
 
 const glanceMs = 100
@@ -71,7 +71,7 @@ export class Mean {
 }
 
 /** For whoever wants to know more of what broke. Answers the file. */
-export async function keepEvidence(evidence: Evidence): Promise<string> {
+export async function keepEvidence(evidence: object): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'holdfast-evidence-')), 'evidence.json')
   await writeFile(file, JSON.stringify(evidence))
   return file
