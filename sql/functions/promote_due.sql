@@ -7,12 +7,20 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
+  _asked uuid[];
+  _open holdfast.line_change[];
   _promoted uuid[];
   _tickets holdfast_queue.job_spec[];
 begin
   perform holdfast._require_read_committed();
-  perform holdfast.cancel_asked(_limit);
-  perform holdfast._open_lines(_limit);
+  _asked := array(select c.run_id from holdfast.cancels c order by c.id limit _limit);
+  if cardinality(_asked) > 0 or exists (select from holdfast.lines l where l.open_at <= _at) then
+    _open := holdfast._lock_due_lines(_asked, _at, _limit);
+    perform holdfast.cancel_asked(_asked);
+    if cardinality(_open) > 0 then
+      perform holdfast._fill(null, _open, '{}');
+    end if;
+  end if;
   with due as materialized (
     select r.id from holdfast.runs r
     where r.state in ('scheduled', 'suspended') and r.due_at is not null and r.due_at <= _at

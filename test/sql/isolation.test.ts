@@ -17,7 +17,7 @@ const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['settle_runs', ...settleValues(newWorker(), [])],
   ['renew_leases', newWorker(), []],
   ['cancel_runs', '{}', null],
-  ['cancel_asked', 1],
+  ['cancel_asked', '{}'],
   ['delete_runs', '{}'],
   ['prune_runs', 1],
   ['extend_leases', '{}', '{}', '{}'],
