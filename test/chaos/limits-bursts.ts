@@ -80,7 +80,7 @@ function planHaul(random: Random, hot: string | undefined, workflow: WorkflowNam
 /** Mostly short; a few outlast the grace of a worker that is to stop, which gives them back. */
 function planMs(random: Random): number {
   const chance = random.next()
-  if (chance < 0.5) return random.between(5, 50)
-  if (chance < 0.99) return random.between(50, 300)
+  if (chance < 0.5) return random.between(20, 100)
+  if (chance < 0.99) return random.between(100, 500)
   return random.between(1_200, 2_000)
 }

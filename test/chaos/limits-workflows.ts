@@ -40,7 +40,8 @@ function limited(name: string, limits: Omit<Limits<Haul>, 'group'>) {
   return defineWorkflow({
     name,
     input: haulInput,
-    lease: '1500ms',
+    // Nothing here waits for a lease to run out, and sweepers that are late by a quarter of it hold back for 5 s.
+    lease: '6s',
     maxAttempts: 100,
     retry: { initial: '50ms', max: '1s' },
     group: ({ group }) => group ?? undefined,
