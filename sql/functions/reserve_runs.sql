@@ -38,17 +38,17 @@ begin
     ) r
     order by w.n, r.rank, r.due_at, r.id
     limit _max);
-  perform holdfast_queue.remove_job(r.id || ':' || r.token) from holdfast.runs r
-  where r.id = any(_ids) and not r.is_set_aside;
-
   _lines := array(
     select row(r.workflow, coalesce(r.group_key, ''), count(*),
-      max(extract(epoch from holdfast._lease(r.workflow, _lease_ms)) * 1000), count(*) filter (where not r.is_set_aside),
-      0, 0, 0, 0, 0)::holdfast.line_change
+      max(extract(epoch from holdfast._lease(r.workflow, _lease_ms)) * 1000), count(*), 0, 0, 0, 0, 0)::holdfast.line_change
     from holdfast.runs r where r.id = any(_ids) and r.id = any(_picked) group by r.workflow, coalesce(r.group_key, ''));
   if cardinality(_lines) > 0 then
+    -- Where groups take turns, the best may be others.
     _taken := holdfast._fill(_worker, _lines, '{}');
+    perform holdfast_queue.remove_job(r.id || ':' || r.token - 1) from holdfast.runs r where r.id = any(_taken);
   end if;
+  perform holdfast_queue.remove_job(r.id || ':' || r.token) from holdfast.runs r
+  where r.id = any(_ids) and r.id <> all(_picked);
   return query
   select c.id, c.token, c.workflow, c.key, c.group_key, c.attempt, c.max_attempts, c.metadata, c.input, c.input_types,
     c.lease_until_ms
@@ -60,6 +60,6 @@ begin
       from unnest(_ids) with ordinality i (id, n) join holdfast.runs r on r.id = i.id
       where i.id <> all(_picked) order by i.n), false)
   ) c
-  order by array_position(_ids, c.id);
+  order by array_position(_workflows, c.workflow), array_position(_ids || _taken, c.id);
 end
 $$;
