@@ -14,8 +14,11 @@ declare
   _taken uuid[];
 begin
   perform holdfast._require_read_committed();
-  perform holdfast._keep_house();
   perform holdfast._hold_limits();
+  if exists (select from holdfast.limits) then
+    perform holdfast._lock_lines(holdfast._lines_of_house() || holdfast._lines_to_reserve(_workflows, _max));
+  end if;
+  perform holdfast._keep_house();
   _lines := holdfast._lines_to_reserve(_workflows, _max);
   perform holdfast._lock_lines(_lines);
   _at := holdfast._now();
