@@ -94,7 +94,7 @@ export async function checkSteps(peer: Peer, database: pg.Client, load: Load): P
   if (kept !== undefined && kept !== expected) throw new Error(`${kept} step answers were kept, not ${expected}.`)
 }
 
-async function timed(fn: () => Promise<void>): Promise<number> {
+export async function timed(fn: () => Promise<void>): Promise<number> {
   const begunAt = performance.now()
   await fn()
   return performance.now() - begunAt

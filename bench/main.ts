@@ -5,12 +5,15 @@
 import { parseArgs } from 'node:util'
 import { latencyTable } from './latency-table.ts'
 import { runLatency } from './latency.ts'
+import { limitsTable } from './limits-table.ts'
+import { runLimits } from './limits.ts'
 import { peerNames, timedPeerNames, works, type Work } from './peers/peer.ts'
 import { throughputTable } from './throughput-table.ts'
 import { runThroughput } from './throughput.ts'
 
 const usage = `npm run bench -- throughput [options]     runs a second, with as many in flight as there are slots
 npm run bench -- latency [options]        how long one run takes on an idle system
+npm run bench -- limits [options]         what limits cost, and runs set aside behind one; takes --rounds and --json alone
   --work W0,W1,W3,W10                  which works; default: all, of latency W0,W3
   --rounds 3                           rounds of each cell
   --runs N                             runs of a round; default: throughput what takes 3 to 20 seconds, latency 300
@@ -64,6 +67,14 @@ const suites: Readonly<Record<string, (values: Values) => Promise<Report>>> = {
     )
     return { result, table: latencyTable(result) }
   },
+
+  async limits(values) {
+    if ([values.work, values.slots, values.runs, values.peers, values.profile].some((value) => value !== undefined)) {
+      throw new UsageError('limits takes --rounds and --json alone.')
+    }
+    const outcome = await runLimits({ rounds: countIn('rounds', values.rounds) }, say)
+    return { result: outcome.result, table: limitsTable(outcome) }
+  },
 }
 
 function split(args: string[]) {
@@ -110,7 +121,7 @@ try {
   const { values, positionals } = split(process.argv.slice(2))
   const [name = '', ...rest] = positionals
   const suite = Object.hasOwn(suites, name) && rest.length === 0 ? suites[name] : undefined
-  if (!suite) throw new UsageError(`Name one suite: ${Object.keys(suites).join(' or ')}.`)
+  if (!suite) throw new UsageError(`Name one suite: ${Object.keys(suites).join(', ')}.`)
   const { result, table } = await suite(values)
   console.error(`\n${table}`)
   if (values.json) console.log(JSON.stringify(result))

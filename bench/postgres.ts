@@ -42,14 +42,21 @@ export async function withDatabase<T>(connectionString: string, fn: (database: p
 
 let databaseCount = 0
 
-/** Gives `fn` a database of its own. The checkpoint before it keeps one round's dirty pages out of the next's figures. */
-export async function withFreshDatabase<T>(server: Server, fn: (connectionString: string) => Promise<T>): Promise<T> {
+/**
+ * Gives `fn` a database of its own, empty or as the one at `template` is. The checkpoint before it keeps one round's
+ * dirty pages out of the next's figures.
+ */
+export async function withFreshDatabase<T>(
+  server: Server,
+  fn: (connectionString: string) => Promise<T>,
+  template?: string,
+): Promise<T> {
   const name = `bench_${process.pid}_${++databaseCount}`
   const url = new URL(server.connectionString)
   url.pathname = `/${name}`
   return withDatabase(server.connectionString, async (admin) => {
     await admin.query('checkpoint')
-    await admin.query(`create database ${name}`)
+    await admin.query(`create database ${name}${template ? ` template ${new URL(template).pathname.slice(1)}` : ''}`)
     try {
       return await fn(url.href)
     } finally {

@@ -2,7 +2,8 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Load, PeerName } from './peers/peer.ts'
+import type { WorkerName } from './peers/index.ts'
+import type { Load } from './peers/peer.ts'
 import type { Command, Report } from './worker-process.ts'
 
 const entry = fileURLToPath(new URL('./worker-entry.mjs', import.meta.url))
@@ -38,7 +39,7 @@ export class WorkerHandle {
     })
   }
 
-  async load(peer: PeerName, load: Load): Promise<void> {
+  async load(peer: WorkerName, load: Load): Promise<void> {
     await this.#ask({ type: 'load', peer, load }, 'loaded')
   }
 
@@ -56,6 +57,11 @@ export class WorkerHandle {
   /** Resolves when every handler has finished. */
   async work(): Promise<void> {
     await this.#ask({ type: 'start' }, 'finished')
+  }
+
+  /** Lets the handlers at these gates go on. Resolves when in all `until` handlers have come to a gate. */
+  async open(gates: readonly number[], until: number): Promise<void> {
+    await this.#ask({ type: 'open', gates, until }, 'reached')
   }
 
   async cpuMs(): Promise<number> {

@@ -13,21 +13,25 @@ const built = new URL('../../dist/index.js', import.meta.url).href
 const startLanes = 1000
 
 /** Gives the input its type and costs nothing: the other peers validate nothing either. */
-const input: StandardSchemaV1<Input> = {
-  '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value: value as Input }) },
+export function anyInput<T>(): StandardSchemaV1<T> {
+  return { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value: value as T }) } }
 }
 
 const ignore = (): void => {}
 
-function loadBuilt(): Promise<typeof Holdfast> {
+export const quiet: Holdfast.Logger = { debug: ignore, info: ignore, warn: console.error, error: console.error }
+
+export function loadBuilt(): Promise<typeof Holdfast> {
   return import(built)
 }
 
-async function workflowOf({ steps }: Load, { begun, finished }: HandlerCalls): Promise<Holdfast.Workflow<Input>> {
+type Calls = Pick<HandlerCalls, 'begun' | 'finished'>
+
+async function workflowOf({ steps }: Load, { begun, finished }: Calls): Promise<Holdfast.Workflow<Input>> {
   const { defineWorkflow } = await loadBuilt()
   return defineWorkflow({
     name: 'bench',
-    input,
+    input: anyInput<Input>(),
     handler: async ({ i }, run) => {
       begun(i)
       for (let step = 0; step < steps; step++) await run.step(`step ${step}`, () => stepBody(i, step))
@@ -76,7 +80,7 @@ export const holdfast: TimedPeer = {
       connectionString: load.connectionString,
       workflows: [await workflowOf(load, calls)],
       concurrency: load.slots,
-      logger: { debug: ignore, info: ignore, warn: console.error, error: console.error },
+      logger: quiet,
     })
     await worker.start()
     return { stop: () => worker.stop() }

@@ -1,8 +1,13 @@
 import { ceiling } from './ceiling.ts'
 import { graphile } from './graphile.ts'
 import { holdfast } from './holdfast.ts'
-import type { Peer, PeerName, TimedPeer, TimedPeerName } from './peer.ts'
+import { limited } from './limited.ts'
+import type { Peer, PeerName, TimedPeer, TimedPeerName, WorkerSide } from './peer.ts'
 
 export const peers: Readonly<Record<PeerName, Peer>> = { ceiling, graphile, holdfast }
 
 export const timedPeers: Readonly<Record<TimedPeerName, TimedPeer>> = { graphile, holdfast }
+
+export type WorkerName = PeerName | 'limited'
+
+export const workerSides: Readonly<Record<WorkerName, WorkerSide>> = { ...peers, limited }

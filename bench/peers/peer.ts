@@ -20,9 +20,23 @@ export interface Load {
   readonly runs: number
   /** The round's own fresh database. */
   readonly connectionString: string
+  /** In the limits suite. */
+  readonly limited?: LimitedLoad
 }
 
-interface PeerClient {
+export const limitedNames = ['limited', 'free'] as const
+export type LimitedName = (typeof limitedNames)[number]
+
+export interface LimitedLoad {
+  /** What the worker has. The runs are the first one's. */
+  readonly workflows: readonly LimitedName[]
+  /** Runs go round these in turn. */
+  readonly groups: number
+  /** The handler of each run whose number this divides waits for the harness. */
+  readonly gateEvery?: number
+}
+
+export interface PeerClient {
   /** Makes `load.runs` runs durable, the best bulk way this peer has. */
   enqueue(): Promise<void>
   close(): Promise<void>
@@ -43,15 +57,21 @@ export interface PeerWorker {
 export interface HandlerCalls {
   begun(run: number): void
   finished(): void
+  /** Resolves when the harness opens the gate. */
+  gate(run: number): Promise<void>
 }
 
-export interface Peer {
+/** What a worker process needs of whom it plays. */
+export interface WorkerSide {
+  /** Called before the clock starts: loads what it will run. */
+  prepareWorker?(): Promise<unknown>
+  /** Makes the calls at the beginning and the end of every handler. */
+  startWorker(load: Load, calls: HandlerCalls): Promise<PeerWorker>
+}
+
+export interface Peer extends WorkerSide {
   /** Migrates the empty database and connects. */
   openClient(load: Load): Promise<PeerClient>
-  /** Called in the worker process before the clock starts: loads what it will run. */
-  prepareWorker?(): Promise<unknown>
-  /** Called in the worker process; makes the calls at the beginning and the end of every handler. */
-  startWorker(load: Load, calls: HandlerCalls): Promise<PeerWorker>
   /** How many runs are durably done. */
   countDone(database: pg.Client, load: Load): Promise<number>
   /** How many step answers are kept; undefined for a peer that has no steps. */
