@@ -6,7 +6,7 @@ create or replace function holdfast._best_runs(_workflow text, _group_key text, 
   _named uuid[], _at timestamptz)
 returns table (id uuid, rank integer, due_at timestamptz, is_rate_free boolean)
 language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   return query

@@ -5,7 +5,7 @@
 -- than it could have, there is nothing that could, whatever is set aside, and no ticket is owed.
 create or replace function holdfast._count_lines(_changes holdfast.line_change[], _at timestamptz) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _tickets holdfast_queue.job_spec[];
   _is_soon boolean;
@@ -26,7 +26,7 @@ begin
       holdfast._ring_add(l.ring, s.rate, s.rate_per, _at, s.counted) as now_ring,
       greatest(0, l.owed - s.tickets) as left_owed, l.ready, l.issued, l.open_at as was_open_at
     from summed s join holdfast.lines l
-      on l.workflow = s.workflow and l.group_key = s.group_key and l.is_wide = s.is_wide
+      on l.workflow = any(array[s.workflow]) and l.group_key = s.group_key and l.is_wide = s.is_wide
   ), rated as materialized (
     select c.*, case when c.rate is null then 1000 else holdfast._rate_left(c.rate, c.rate_per, c.now_ring, _at) end as rate_left
     from counted c
@@ -42,7 +42,7 @@ begin
     set live = j.now_live, aside = j.now_aside, aside_free = j.now_free, at = _at, ring = j.now_ring, owed = j.now_owed,
       issued = l.issued + greatest(0, j.now_owed - j.left_owed), open_at = j.opens_at
     from judged j
-    where l.workflow = j.workflow and l.group_key = j.group_key and l.is_wide = j.is_wide
+    where l.workflow = any(array[j.workflow]) and l.group_key = j.group_key and l.is_wide = j.is_wide
   ), due as (
     select j.workflow, j.group_key, j.is_wide, j.issued + row_number() over (
       partition by j.workflow, j.group_key, j.is_wide order by b.rank, b.due_at, b.id) as number, b.rank, b.due_at

@@ -7,7 +7,7 @@
 -- set-aside runs left. The caller holds the limits (_hold_limits) and the lines (_lock_lines), in statements before.
 create or replace function holdfast._fill(_worker uuid, _changes holdfast.line_change[], _named uuid[]) returns uuid[]
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_hashjoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz;
   _picked uuid[] := '{}';
@@ -16,7 +16,7 @@ declare
 begin
   select greatest(holdfast._now(), max(l.at)) into _at
   from unnest(_changes) c join holdfast.lines l
-    on l.workflow = c.workflow and (l.group_key = c.group_key or l.is_wide and l.group_key = '');
+    on l.workflow = any(array[c.workflow]) and l.group_key in (c.group_key, '') and (l.group_key = c.group_key or l.is_wide);
   if exists (select from unnest(_changes) c where c.wants > 0) then
     if exists (select from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow where m.is_fair) then
       _changes := _changes || holdfast._unseen_groups(_changes);

@@ -2,7 +2,7 @@
 -- rules. Answers changes of nothing yet, one a line; null if no limit rules any.
 create or replace function holdfast._lines_of(_ids uuid[]) returns holdfast.line_change[]
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _changes holdfast.line_change[];
 begin

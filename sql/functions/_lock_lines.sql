@@ -2,7 +2,7 @@
 -- workflow, the workflow's own line first, then by group.
 create or replace function holdfast._lock_lines(_changes holdfast.line_change[]) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _missing integer;
 begin

@@ -7,7 +7,7 @@
 create or replace function holdfast._pick_runs(_changes holdfast.line_change[], _named uuid[], _at timestamptz)
 returns uuid[]
 language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _picked uuid[];
 begin
@@ -25,7 +25,7 @@ begin
       from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow
       group by 1, 2, m.workflow
     ) a
-    join holdfast.lines l on l.workflow = a.workflow and l.group_key = a.group_key and l.is_wide = a.is_wide
+    join holdfast.lines l on l.workflow = any(array[a.workflow]) and l.group_key = a.group_key and l.is_wide = a.is_wide
     where a.wants > 0
   ), simple as (
     select l.workflow, l.group_key, l.take, l.counted, b.id, b.rank, b.due_at, b.is_rate_free, null::bigint as turn,
@@ -56,8 +56,7 @@ begin
       select o.group_key, o.live, o.ring, o.served, coalesce((
         select sum(c.freed)::integer from unnest(_changes) c
         where c.workflow = l.workflow and c.group_key = o.group_key), 0) as freed
-      from holdfast.lines o
-      join (
+      from (
         select c.group_key from unnest(_changes) c where c.workflow = l.workflow
         union
         (select h.group_key from holdfast.lines h
@@ -71,8 +70,11 @@ begin
         (select coalesce(r.group_key, '') from holdfast.runs r
         where l.counted < l.take and r.workflow = l.workflow and r.state = 'waiting' and r.is_rate_free
         order by -1 - r.priority, r.due_at, r.id limit l.take)
-      ) known on known.group_key = o.group_key
-      where o.workflow = l.workflow and not o.is_wide
+      ) known
+      cross join lateral (
+        select o.group_key, o.live, o.ring, o.served from holdfast.lines o
+        where o.workflow = l.workflow and o.group_key = known.group_key and not o.is_wide limit 1
+      ) o
     ) g
     where l.take > 0 and l.has_groups
   ), grouped as (

@@ -3,7 +3,7 @@
 -- another group; this is how its group gets its turn.
 create or replace function holdfast._unseen_groups(_changes holdfast.line_change[]) returns holdfast.line_change[]
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _fair record;
   _name text;

@@ -2,7 +2,7 @@
 -- have set-aside runs from a stored cursor, `_limit` at a time, one sweeper at once. Answers how many it looked at.
 create or replace function holdfast.mend_lines(_limit integer) returns integer
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz := holdfast._now();
   _from record;
@@ -32,7 +32,7 @@ begin
   _changes := array(
     select row(l.workflow, l.group_key, 0, null, greatest(0, l.owed - t.count), 0, 0, 0, 0, 0)::holdfast.line_change
     from unnest(_seen) s
-    join holdfast.lines l on l.workflow = s.workflow and l.group_key = s.group_key and l.is_wide = s.is_wide
+    join holdfast.lines l on l.workflow = any(array[s.workflow]) and l.group_key = s.group_key and l.is_wide = s.is_wide
     join holdfast.limits m on m.workflow = l.workflow
     cross join lateral (
       select count(*) from holdfast_queue._private_jobs j

@@ -101,3 +101,44 @@ test(
     }
   },
 )
+
+test.each(kinds)(
+  'LIMIT-04: plans made for a few lines of $kind read only their own once there are many',
+  async ({ limits }) => {
+    const session = await connect(database)
+    const worker = newWorker()
+    const workflow = newId()
+    await define(session, workflow, limits)
+    const play = async (groups: readonly string[]): Promise<Record<string, Reads>> => {
+      const items = groups.map((group_key) => startItem({ workflow, group_key }))
+      await session.call('start_runs', items)
+      const tickets = items.map(({ id, group_key: group }) => ({ run: id, group }))
+      let claimed: { id: string; token: number }[] = []
+      const claim = await readsOf(
+        session,
+        async () => void (claimed = await claimFor(session, worker, tickets, workflow)),
+      )
+      const look = await readsOf(session, () => claimFor(session, worker, tickets, workflow))
+      const settled = await readsOf(session, () =>
+        settle(
+          session,
+          worker,
+          claimed.map(({ id, token }) => ({ id, token, outcome: 'done', lease_ms: 30_000 })),
+        ),
+      )
+      return { claim, look, settle: settled }
+    }
+    const batch = Array.from({ length: 32 }, (_, n) => `group ${n}`)
+    for (let round = 0; round < 6; round += 1) await play(['group 0', 'group 1'])
+    await session.query('analyze holdfast.lines')
+    for (let round = 0; round < 6; round += 1) await play(['group 0', 'group 1'])
+    await session.query(
+      `insert into holdfast.lines (workflow, group_key, is_wide, at) select $1, 'other ' || n, false, now() from generate_series(1, 2000) n`,
+      [workflow],
+    )
+    await play(batch)
+    for (const [call, { scans, fetched }] of Object.entries(await play(batch))) {
+      expect({ call, scans, fetched: Math.max(fetched, 1_000) }).toEqual({ call, scans: 0, fetched: 1_000 })
+    }
+  },
+)
