@@ -10,15 +10,24 @@ language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_
 set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz;
+  _is_fair boolean;
+  _has_groups boolean;
+  _has_room boolean;
   _picked uuid[] := '{}';
   _claimed holdfast.line_change[];
   _aside holdfast.line_change[];
 begin
-  select greatest(holdfast._now(), max(l.at)) into _at
-  from unnest(_changes) c join holdfast.lines l
+  -- Room is looked for roughly, so that a look at a full line is cheap; _pick_runs knows how much there is.
+  select greatest(holdfast._now(), max(l.at)), bool_or(m.has_groups), bool_or(m.is_fair and c.wants > 0),
+    bool_or(c.wants > 0) and (bool_or(c.freed > 0) or bool_or(l.is_wide = m.is_wide and l.live < coalesce(
+      case when m.is_wide then m.concurrency when c.group_key <> '' then m.group_concurrency end, l.live + 1)))
+  into _at, _has_groups, _is_fair, _has_room
+  from unnest(_changes) c
+  join holdfast.limits m on m.workflow = c.workflow
+  join holdfast.lines l
     on l.workflow = any(array[c.workflow]) and l.group_key in (c.group_key, '') and (l.group_key = c.group_key or l.is_wide);
-  if exists (select from unnest(_changes) c where c.wants > 0) then
-    if exists (select from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow where m.is_fair) then
+  if _has_room then
+    if _is_fair then
       _changes := _changes || holdfast._unseen_groups(_changes);
     end if;
     _picked := holdfast._pick_runs(_changes, _named, _at);
@@ -28,14 +37,16 @@ begin
     perform 1 from (
       select from holdfast.runs r where r.id = any(_picked || _named) order by r.depth, r.id for update of r
     ) locked;
-    with claimed as (
+  end if;
+  if cardinality(_picked) > 0 then
+    with leases as materialized (
+      select c.workflow, max(c.lease_ms) * interval '1 ms' as length from unnest(_changes) c group by c.workflow
+    ), claimed as (
       update holdfast.runs r
       set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at, is_set_aside = false,
         attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
-        lease_until = _at + (
-          select max(c.lease_ms) from unnest(_changes) c where c.workflow = r.workflow) * interval '1 ms',
-        recalled = null, reason = null, error = null
-      from holdfast.runs o
+        lease_until = _at + l.length, recalled = null, reason = null, error = null
+      from holdfast.runs o join leases l on l.workflow = o.workflow
       where r.id = any(_picked) and o.id = r.id and r.state = 'waiting'
       returning r.workflow, coalesce(r.group_key, '') as group_key, o.is_set_aside, r.is_rate_free
     )
@@ -45,6 +56,8 @@ begin
         count(*) filter (where is_set_aside) as aside, count(*) filter (where is_set_aside and is_rate_free) as aside_free
       from claimed group by workflow, group_key
     ) c;
+  end if;
+  if cardinality(_named) > 0 then
     with aside as (
       update holdfast.runs r
       set is_set_aside = true, group_key = case when m.is_wide and not m.has_groups then r.group_key else coalesce(r.group_key, '') end
@@ -56,9 +69,9 @@ begin
     into _aside from (
       select workflow, group_key, count(*), count(*) filter (where is_rate_free) as free from aside group by workflow, group_key
     ) a;
-    _changes := _changes || _claimed || _aside;
   end if;
-  if exists (select from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow where m.has_groups) then
+  _changes := _changes || _claimed || _aside;
+  if _has_groups then
     perform holdfast._count_groups(_changes, _at);
   end if;
   perform holdfast._count_lines(_changes, _at);

@@ -10,8 +10,10 @@ language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_m
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
+  _at timestamptz;
   _changes holdfast.line_change[];
   _named uuid[];
+  _others uuid[];
   _taken uuid[];
 begin
   perform holdfast._require_read_committed();
@@ -31,8 +33,10 @@ begin
     _taken := holdfast._fill(_worker, _changes, _named);
     perform holdfast._tell_watchers(_taken);
   end if;
-  return query select * from holdfast._claims(_taken, holdfast._now(), true, array(
+  _at := holdfast._now();
+  _others := array(
     select t.id from unnest(_ids, _workflows) t (id, workflow)
-    where t.id is not null and t.workflow not in (select m.workflow from holdfast.limits m)));
+    where t.id is not null and t.workflow not in (select m.workflow from holdfast.limits m));
+  return query select * from holdfast._claims(_taken, _at, true, _others);
 end
 $$;
