@@ -61,6 +61,8 @@ export class Claimer {
     this.#runs = new Batcher<Wanted, Answer>({ ...options, flush: (wanted) => this.#claimRuns(wanted, patience) })
     this.#lines = new Batcher<WantedOfLine, Answer>({
       ...options,
+      // A second would mostly wait for the first one's lines, with locks of its own.
+      inFlight: 1,
       flush: (wanted) => this.#claimLines(wanted, patience),
     })
   }

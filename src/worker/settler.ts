@@ -43,7 +43,8 @@ export class Settler {
         }),
     }
     this.#batcher = new Batcher(options)
-    this.#limitedBatcher = new Batcher(options)
+    // As with claims of lines, a second call at once would mostly wait for the first.
+    this.#limitedBatcher = new Batcher({ ...options, inFlight: 1 })
   }
 
   /** `leaseMs`: it asks for the next run of its line, under such a lease. */
