@@ -26,22 +26,20 @@ begin
   set (workflow, group_key, is_wide) = (
     select coalesce(_seen[_limit].workflow, ''), coalesce(_seen[_limit].group_key, ''), coalesce(_seen[_limit].is_wide, false));
 
+  -- Most lines are as they should be, and are left alone.
   _changes := array(
-    select row(l.workflow, l.group_key, 0, null, 0, 0, 0, 0, 0, 0)::holdfast.line_change from unnest(_seen) l);
-  perform holdfast._lock_lines(_changes);
-  _changes := array(
-    select row(l.workflow, l.group_key, 0, null, greatest(0, l.owed - t.count), 0, 0, 0, 0, 0)::holdfast.line_change
-    from unnest(_seen) s
-    join holdfast.lines l on l.workflow = any(array[s.workflow]) and l.group_key = s.group_key and l.is_wide = s.is_wide
-    join holdfast.limits m on m.workflow = l.workflow
-    cross join lateral (
-      select count(*) from holdfast_queue._private_jobs j
-      where j.key > holdfast._line_key(l.workflow, l.group_key, l.is_wide) || '000000000000'
-        and j.key < holdfast._line_key(l.workflow, l.group_key, l.is_wide) || '999999999999'
-        and j.attempts < j.max_attempts and (j.locked_at is null or j.locked_at > _at - interval '10 s')
-    ) t
-    where l.is_wide = m.is_wide);
+    select row(l.workflow, l.group_key, 0, null, 0, 0, 0, 0, 0, 0)::holdfast.line_change
+    from unnest(_seen) l join holdfast.limits m on m.workflow = l.workflow and m.is_wide = l.is_wide
+    where holdfast._line_tickets(l, l.owed, _at) < l.owed
+      or l.owed = 0 and l.open_at is null and not m.is_paused and holdfast._slots_left(
+        case when m.is_wide then m.concurrency when l.group_key <> '' then m.group_concurrency end, l.live) > 0);
   if cardinality(_changes) > 0 then
+    perform holdfast._lock_lines(_changes);
+    _changes := array(
+      select row(l.workflow, l.group_key, 0, null, greatest(0, l.owed - holdfast._line_tickets(l, l.owed, _at)), 0, 0, 0, 0,
+        0)::holdfast.line_change
+      from unnest(_changes) c join holdfast.limits m on m.workflow = c.workflow
+      join holdfast.lines l on l.workflow = any(array[c.workflow]) and l.group_key = c.group_key and l.is_wide = m.is_wide);
     perform holdfast._fill(null, _changes, '{}');
   end if;
   perform holdfast._drop_idle_limits();

@@ -107,7 +107,7 @@ test.each(kinds)(
   async ({ limits }) => {
     const session = await connect(database)
     const worker = newWorker()
-    const workflow = newId()
+    const workflow = newWorker()
     await define(session, workflow, limits)
     const play = async (groups: readonly string[]): Promise<Record<string, Reads>> => {
       const items = groups.map((group_key) => startItem({ workflow, group_key }))

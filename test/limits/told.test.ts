@@ -3,7 +3,7 @@ import { createClient, defineWorkflow } from '../../src/index.ts'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { mostAtOnce } from '../support/limits.ts'
-import { optionsFor } from '../support/variant.ts'
+import { isPointless, optionsFor } from '../support/variant.ts'
 import { recordingLogger, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -35,20 +35,25 @@ test('LIMIT-07, D10: a worker whose code knows no limit keeps the one in force, 
   expect(told).toMatchObject([{ level: 'warn', fields: { workflow: 'two releases', limits: { concurrency: 1 } } }])
 })
 
-test('LIMIT-07: a worker that runs is told once when an operator sets other limits than its code has', async () => {
-  const workflow = defineWorkflow({ name: 'told while running', concurrency: 3, handler: () => 1 })
-  const logger = recordingLogger()
-  await startWorker(database, { workflows: [workflow], logger })
-  const session = await connect(database)
-  const told = (): unknown[] =>
-    logger.lines
-      .filter(({ message }) => message.startsWith('An operator has set other limits'))
-      .map(({ fields }) => fields['limits'])
-  expect(told()).toEqual([])
-  await session.call('set_limits', workflow.name, { concurrency: 1 }, 'ada')
-  await vi.waitFor(() => expect(told()).toEqual([{ concurrency: 1, isFair: false }]))
-  await session.call('pause_workflow', workflow.name, 'ada', null)
-  await session.call('set_limits', workflow.name, { concurrency: 2 }, 'ada')
-  await vi.waitFor(() => expect(told()).toContainEqual({ concurrency: 2, isFair: false }))
-  expect(told()).toHaveLength(2)
-})
+const isDeaf = isPointless('no-notify', 'without NOTIFY a worker hears of other limits when it starts')
+
+test.skipIf(isDeaf)(
+  'LIMIT-07: a worker that runs is told once when an operator sets other limits than its code has',
+  async () => {
+    const workflow = defineWorkflow({ name: 'told while running', concurrency: 3, handler: () => 1 })
+    const logger = recordingLogger()
+    await startWorker(database, { workflows: [workflow], logger })
+    const session = await connect(database)
+    const told = (): unknown[] =>
+      logger.lines
+        .filter(({ message }) => message.startsWith('An operator has set other limits'))
+        .map(({ fields }) => fields['limits'])
+    expect(told()).toEqual([])
+    await session.call('set_limits', workflow.name, { concurrency: 1 }, 'ada')
+    await vi.waitFor(() => expect(told()).toEqual([{ concurrency: 1, isFair: false }]))
+    await session.call('pause_workflow', workflow.name, 'ada', null)
+    await session.call('set_limits', workflow.name, { concurrency: 2 }, 'ada')
+    await vi.waitFor(() => expect(told()).toContainEqual({ concurrency: 2, isFair: false }))
+    expect(told()).toHaveLength(2)
+  },
+)
