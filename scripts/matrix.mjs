@@ -33,6 +33,8 @@ const quickFiles = [
   'test/leases/expiry.test.ts',
   'test/ops/changed-parsers.test.ts',
   'test/runs/transaction.test.ts',
+  'test/limits/one-lock.test.ts',
+  'test/limits/workers.test.ts',
 ]
 
 /** With them, what depends on the program and the server more than on settings: processes, signals, crashes. */

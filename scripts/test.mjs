@@ -33,9 +33,9 @@ const stages = [
     command: [programs.vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
   },
   { name: 'containers', command: ['scripts/containers.mjs'], whySkipped: whyNoEngine },
-  { name: 'matrix', command: ['scripts/matrix.mjs', '--smoke'] },
   { name: 'chaos: storm', command: ['test/chaos/run.mjs', 'storm', '--short'] },
   { name: 'chaos: outages', command: ['test/chaos/run.mjs', 'outages', '--short'] },
+  { name: 'chaos: limits', command: ['test/chaos/run.mjs', 'limits', '--short'] },
   { name: 'example: orders', command: ['scripts/start.mjs', 'orders'] },
   { name: 'example: agent', command: ['scripts/start.mjs', 'agent'] },
 ]
