@@ -11,7 +11,7 @@ export interface LimitsOptions {
   readonly rounds: number
 }
 
-export interface LimitsResult {
+interface LimitsResult {
   readonly suite: 'limits'
   readonly node: string
   readonly postgres: string
@@ -20,7 +20,7 @@ export interface LimitsResult {
 
 const backlogRuns = 100_000
 
-export type LimitsRounds = Record<CellName, number[]>
+type LimitsRounds = Record<CellName, number[]>
 
 export interface LimitsOutcome {
   readonly result: LimitsResult

@@ -24,8 +24,8 @@ export interface Load {
   readonly limited?: LimitedLoad
 }
 
-export const limitedNames = ['limited', 'free'] as const
-export type LimitedName = (typeof limitedNames)[number]
+const limitedNames = ['limited', 'free'] as const
+type LimitedName = (typeof limitedNames)[number]
 
 export interface LimitedLoad {
   /** What the worker has. The runs are the first one's. */
