@@ -137,7 +137,7 @@ const fn = (body, { name = 'x', kind = '' } = {}) => ({
   [`sql/functions/${name}.sql`]: `create or replace function holdfast.${name}() returns void\nlanguage plpgsql ${kind} as $$\nbegin\n${body}\nend\n$$;\n`,
 })
 const table = { 'sql/migrations/0001_x.sql': 'create table holdfast.runs (id uuid);' }
-const notNeeded = [/exception for start_runs is not needed/, /exception for _issue_tickets is not needed/]
+const notNeeded = [/exception for start_runs is not needed/]
 
 test('sql-functions: one function a file, named alike', async () => {
   const [text] = Object.values(fn(''))
@@ -156,6 +156,8 @@ test('sql-functions: who locks or counts asks for read committed first', async (
   await refuses(sqlFunctions, fn('select count(*) into n from holdfast.runs;'), /It locks or counts/, ...notNeeded)
   await refuses(sqlFunctions, fn('select count(*) into n from holdfast.runs;', { kind: 'stable' }), ...notNeeded)
   await refuses(sqlFunctions, fn("raise notice 'waits for update';"), ...notNeeded)
+  await refuses(sqlFunctions, fn('perform holdfast._fill();'), /x\.sql:4 It locks or counts/, ...notNeeded)
+  await refuses(sqlFunctions, fn('select 1 for update;', { name: '_x' }), ...notNeeded)
 })
 
 test('sql-functions: an error has a code of ours', async () => {

@@ -8,13 +8,6 @@ const folder = 'sql/functions/'
 /** Functions that lock or count and yet are right at every isolation level: name -> why. */
 const anyIsolation = {
   start_runs: "it runs in the caller's transaction, and decides keys by unique index, never by a count",
-  ...Object.fromEntries(
-    ['_fill', '_give_room', '_lock_lines', '_recount_lines', '_remove_lines', '_wake_runs'].map((name) => [
-      name,
-      'it is called only by functions that have asked',
-    ]),
-  ),
-  _issue_tickets: 'it counts what the queue answered, not rows that others change',
 }
 
 /** What the queue's schema holds that our functions call. */
@@ -74,8 +67,9 @@ function* oneFunction(/** @type {string} */ file, /** @type {string} */ text) {
 /** @returns {Generator<Problem>} */
 function* isolation(/** @type {string} */ file, /** @type {string} */ text) {
   const name = nameOf(file)
-  if (Object.hasOwn(anyIsolation, name) || callsGuard(text)) return
-  const found = locksOrCounts(text)
+  // What begins with _ is called only by functions that have asked; those that call what locks lines count as locking.
+  if (name.startsWith('_') || Object.hasOwn(anyIsolation, name) || callsGuard(text)) return
+  const found = locksOrCounts(text) ?? callsDecider(text)
   if (found === undefined) return
   yield {
     file,
@@ -172,6 +166,12 @@ function locksOrCounts(/** @type {string} */ text) {
   const code = codeOnly(text)
   if (/\)\s*returns\b[^$]*\b(?:stable|immutable)\b[^$]*\bas\s+\$/i.test(code)) return undefined
   const match = /\bfor (?:update|no key update|share|key share)\b|\bcount\s*\(/i.exec(code)
+  return match === null ? undefined : { index: match.index, text: match[0] }
+}
+
+/** Of the private functions those that decide under locks. */
+function callsDecider(/** @type {string} */ text) {
+  const match = /\bholdfast\.(?:_fill|_lines_of|_lock_lines|_apply_limits|_remove_runs)\s*\(/.exec(codeOnly(text))
   return match === null ? undefined : { index: match.index, text: match[0] }
 }
 
