@@ -48,10 +48,11 @@ begin
         lease_until = _at + l.length, recalled = null, reason = null, error = null
       from holdfast.runs o join leases l on l.workflow = o.workflow
       where r.id = any(_picked) and o.id = r.id and r.state = 'waiting'
-      returning r.workflow, coalesce(r.group_key, '') as group_key, o.is_set_aside, r.is_rate_free
+      returning r.id, r.workflow, coalesce(r.group_key, '') as group_key, o.is_set_aside, r.is_rate_free
     )
-    select array_agg(row(c.workflow, c.group_key, 0, null, 0, 0, c.count, c.counted, -c.aside, -c.aside_free)::holdfast.line_change)
-    into _claimed from (
+    select (select array_agg(claimed.id) from claimed),
+      array_agg(row(c.workflow, c.group_key, 0, null, 0, 0, c.count, c.counted, -c.aside, -c.aside_free)::holdfast.line_change)
+    into _picked, _claimed from (
       select workflow, group_key, count(*), count(*) filter (where not is_rate_free) as counted,
         count(*) filter (where is_set_aside) as aside, count(*) filter (where is_set_aside and is_rate_free) as aside_free
       from claimed group by workflow, group_key
