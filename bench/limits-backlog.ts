@@ -62,13 +62,14 @@ export async function letGo(database: pg.Client): Promise<void> {
   )
 }
 
-/** Resolves with whether all claims of workers have ended. */
-export async function isAllSettled(database: pg.Client): Promise<boolean> {
-  const live = await count(
+/** Resolves with whether all claims of workers have ended, and all tickets, those that came to nothing too. */
+export async function isAllOver(database: pg.Client): Promise<boolean> {
+  const left = await count(
     database,
-    `select count(*) from holdfast.runs where token % 2 = 1 and worker_id <> '${holder}'`,
+    `select (select count(*) from holdfast.runs where token % 2 = 1 and worker_id <> '${holder}')
+       + (select count(*) from holdfast_queue._private_jobs) as count`,
   )
-  return live === 0
+  return left === 0
 }
 
 /** A backlog of which this does not hold is not what a worker would have left. */

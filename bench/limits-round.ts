@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { patiently, timed } from './harness.ts'
-import { isAllSettled } from './limits-backlog.ts'
+import { isAllOver } from './limits-backlog.ts'
 import { cpuOfTree } from './measure.ts'
 import { openLimited } from './peers/limited.ts'
 import { count, type LimitedLoad, type Load } from './peers/peer.ts'
@@ -50,7 +50,7 @@ async function playWork(server: Server, database: pg.Client, load: Load): Promis
     const cpuBefore = await cpuMs()
     const workMs = await timed(async () => {
       await patiently(worker.work())
-      while (!(await isAllSettled(database))) await sleep(pollMs)
+      while (!(await isAllOver(database))) await sleep(pollMs)
     })
     const cpu = (((await cpuMs()) - cpuBefore) / load.runs) * 1000
     await worker.stop()
