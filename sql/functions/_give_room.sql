@@ -1,15 +1,23 @@
--- For settle_runs: gives on the room that these settled claims left, to the workers that ask for it with a lease.
+-- For settle_runs: gives on the room that these settled claims left, to the workers that ask for it with a lease. They get
+-- it only where runs are set aside: all others have tickets, which know better who is next, and would come to nothing if
+-- their runs were handed over.
 create or replace function holdfast._give_room(_worker uuid, _settled uuid[], _ids uuid[], _leases_ms double precision[])
 returns uuid[]
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 begin
   return holdfast._fill(_worker, array(
-    select row(r.workflow, coalesce(r.group_key, ''), count(i.lease_ms), max(i.lease_ms), 0, count(*), 0, 0, 0, 0)::holdfast.line_change
-    from holdfast.runs r
-    join holdfast.limits m on m.workflow = r.workflow
-    left join unnest(_ids, _leases_ms) i (id, lease_ms) on i.id = r.id
-    where r.id = any(_settled)
-    group by r.workflow, coalesce(r.group_key, '')), '{}');
+    select row(g.workflow, g.group_key, case when l.aside > 0 then g.wants else 0 end, g.lease_ms, 0, g.freed, 0, 0, 0, 0)::holdfast.line_change
+    from (
+      select r.workflow, coalesce(r.group_key, '') as group_key, m.is_wide, count(i.lease_ms) as wants,
+        max(i.lease_ms) as lease_ms, count(*) as freed
+      from holdfast.runs r
+      join holdfast.limits m on m.workflow = r.workflow
+      left join unnest(_ids, _leases_ms) i (id, lease_ms) on i.id = r.id
+      where r.id = any(_settled)
+      group by r.workflow, coalesce(r.group_key, ''), m.workflow
+    ) g
+    join holdfast.lines l
+      on l.workflow = any(array[g.workflow]) and l.group_key = case when g.is_wide then '' else g.group_key end and l.is_wide = g.is_wide), '{}');
 end
 $$;
