@@ -28,7 +28,7 @@ begin
     from counted where _by_group group by 1
     union all
     select '', true, coalesce(sum(live), 0), coalesce(sum(aside), 0), coalesce(sum(aside_free), 0)
-    from counted where _is_wide
+    from counted having _is_wide
   )
   insert into holdfast.lines as l (workflow, group_key, is_wide, live, aside, aside_free, at, open_at)
   select _workflow, group_key, is_wide, live, aside, aside_free, _at, case when aside > 0 then _at end from lined
