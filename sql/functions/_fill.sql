@@ -58,7 +58,7 @@ begin
       from claimed group by workflow, group_key
     ) c;
   end if;
-  if cardinality(_named) > 0 then
+  if not _named <@ _picked then
     with aside as (
       update holdfast.runs r
       set is_set_aside = true, group_key = case when m.is_wide and not m.has_groups then r.group_key else coalesce(r.group_key, '') end

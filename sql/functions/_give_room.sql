@@ -13,7 +13,7 @@ begin
         max(i.lease_ms) as lease_ms, count(*) as freed
       from holdfast.runs r
       join holdfast.limits m on m.workflow = r.workflow
-      left join unnest(_ids, _leases_ms) i (id, lease_ms) on i.id = r.id
+      cross join lateral (select _leases_ms[array_position(_ids, r.id)] as lease_ms) i
       where r.id = any(_settled)
       group by r.workflow, coalesce(r.group_key, ''), m.workflow
     ) g
