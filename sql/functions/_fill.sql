@@ -50,7 +50,7 @@ begin
       where r.id = any(_picked) and o.id = r.id and r.state = 'waiting'
       returning r.id, r.workflow, coalesce(r.group_key, '') as group_key, o.is_set_aside, r.is_rate_free
     )
-    select (select array_agg(claimed.id) from claimed),
+    select (select coalesce(array_agg(claimed.id), '{}') from claimed),
       array_agg(row(c.workflow, c.group_key, 0, null, 0, 0, c.count, c.counted, -c.aside, -c.aside_free)::holdfast.line_change)
     into _picked, _claimed from (
       select workflow, group_key, count(*), count(*) filter (where not is_rate_free) as counted,
