@@ -41,6 +41,8 @@ test.each(odd)(
     await startWorker(database, { workflows: [echo], timings: quickTimings })
     const run = await client.start(echo, value)
     await begun.promise
+    // What a handler says of its progress is kept beside its work: it may be on its way.
+    for await (const { progress } of client.watch(run)) if (progress !== undefined) break
     await loseWorker(database, run)
     expect(await client.result(run)).toEqual({
       input: value,
