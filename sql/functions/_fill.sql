@@ -13,6 +13,8 @@ declare
   _is_fair boolean;
   _has_groups boolean;
   _has_room boolean;
+  -- Said as a text of its own, it would be the condition of an index of all that waits, which were read from end to end.
+  _waiting text[] := '{waiting}';
   _picked uuid[] := '{}';
   _claimed holdfast.line_change[];
   _aside holdfast.line_change[];
@@ -47,7 +49,7 @@ begin
         attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
         lease_until = _at + l.length, recalled = null, reason = null, error = null
       from holdfast.runs o join leases l on l.workflow = o.workflow
-      where r.id = any(_picked) and o.id = r.id and r.state = 'waiting'
+      where r.id = any(_picked) and o.id = r.id and r.state = any(_waiting)
       returning r.id, r.workflow, coalesce(r.group_key, '') as group_key, o.is_set_aside, r.is_rate_free
     )
     select (select coalesce(array_agg(claimed.id), '{}') from claimed),
@@ -63,7 +65,7 @@ begin
       update holdfast.runs r
       set is_set_aside = true, group_key = case when m.is_wide and not m.has_groups then r.group_key else coalesce(r.group_key, '') end
       from holdfast.limits m
-      where r.id = any(_named) and m.workflow = r.workflow and r.state = 'waiting' and not r.is_set_aside
+      where r.id = any(_named) and m.workflow = r.workflow and r.state = any(_waiting) and not r.is_set_aside
       returning r.workflow, coalesce(r.group_key, '') as group_key, r.is_rate_free
     )
     select array_agg(row(a.workflow, a.group_key, 0, null, 0, 0, 0, 0, a.count, a.free)::holdfast.line_change)

@@ -54,7 +54,7 @@ begin
   perform holdfast._issue_tickets((
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at)
       order by r.priority desc, r.due_at, r.id)
-    from holdfast.runs r where r.id = any(_ended) and r.state = 'waiting'));
+    from holdfast.runs r where r.id = any(_ended) and r.state || '' = 'waiting'));
   if cardinality(_lines) > 0 then
     perform holdfast._fill(null, _lines, '{}');
   end if;

@@ -22,6 +22,6 @@ begin
   return holdfast._issue_tickets((
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at)
       order by r.priority desc, r.due_at, r.id)
-    from holdfast.runs r where r.id = any(_ids) and r.state = 'waiting' and not r.is_set_aside));
+    from holdfast.runs r where r.id = any(_ids) and r.state || '' = 'waiting' and not r.is_set_aside));
 end
 $$;
