@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { define } from '../support/limits.ts'
+import { readsIn, type Reads } from '../support/reads.ts'
 import { claimFor, newWorker, settle, startItem } from '../support/runs.ts'
 
 /**
@@ -13,27 +14,8 @@ const database = useDatabase()
 
 const backlog = 100_000
 
-interface Reads {
-  readonly scans: number
-  readonly fetched: number
-}
-
-async function readsOf(session: Connection, work: () => Promise<unknown>): Promise<Reads> {
-  await session.query('begin')
-  const before = await counters(session)
-  await work()
-  const after = await counters(session)
-  await session.query('commit')
-  return { scans: after.scans - before.scans, fetched: after.fetched - before.fetched }
-}
-
-async function counters(session: Connection): Promise<Reads> {
-  const [reads] = await session.query(
-    `select sum(seq_scan)::int as scans, sum(idx_tup_fetch)::int as fetched from pg_stat_xact_user_tables
-     where schemaname = 'holdfast' and relname in ('runs', 'lines', 'steps', 'keys')`,
-  )
-  return reads as unknown as Reads
-}
+const readsOf = (session: Connection, work: () => Promise<unknown>): Promise<Reads> =>
+  readsIn(['runs', 'lines', 'steps', 'keys'], session, work)
 
 async function grow(session: Connection, workflow: string, group: string | null, aside: boolean): Promise<void> {
   await session.query(

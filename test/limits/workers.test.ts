@@ -19,6 +19,21 @@ afterEach(async () => {
   expect(await brokenInvariants(database)).toEqual({})
 })
 
+/** A workflow whose run under the key `holder` keeps its place until it is told to go. */
+function held(name: string, concurrency: number) {
+  const [begun, go] = [signal(), signal()]
+  const workflow = defineWorkflow({
+    name,
+    concurrency,
+    handler: async (_, run) => {
+      if (run.key !== 'holder') return
+      begun.give()
+      await go.promise
+    },
+  })
+  return { workflow, begun, go }
+}
+
 async function startIn(
   client: Client,
   workflow: Workflow,
@@ -75,16 +90,7 @@ test('LIMIT-01, C7: runs that cannot begin, fail at once or are not known give t
 })
 
 test('RUN-13: the place of a cancelled holder is free at once, though its handler goes on', async () => {
-  const [begun, go] = [signal(), signal()]
-  const workflow = defineWorkflow({
-    name: 'cancelled holder',
-    concurrency: 1,
-    handler: async (_, run) => {
-      if (run.key !== 'holder') return
-      begun.give()
-      await go.promise
-    },
-  })
+  const { workflow, begun, go } = held('cancelled holder', 1)
   const client = openClient(database)
   await startWorker(database, { workflows: [workflow], timings: unswept })
   const holder = await client.start(workflow, undefined, { key: 'holder' })
@@ -142,16 +148,7 @@ test.each(['claim_lines', 'settle_runs'])(
 )
 
 test('LIMIT-03: tickets that a stopping worker gives back reach another worker', async () => {
-  const [begun, go] = [signal(), signal()]
-  const workflow = defineWorkflow({
-    name: 'handed back',
-    concurrency: 2,
-    handler: async (_, run) => {
-      if (run.key !== 'holder') return
-      begun.give()
-      await go.promise
-    },
-  })
+  const { workflow, begun, go } = held('handed back', 2)
   const client = openClient(database)
   const worker = await startWorker(database, { workflows: [workflow], timings: unswept })
   const holder = await client.start(workflow, undefined, { key: 'holder' })
@@ -168,16 +165,7 @@ test('LIMIT-03: tickets that a stopping worker gives back reach another worker',
 })
 
 test('LIMIT-03: a ticket that got lost is made good by the sweep', async () => {
-  const [begun, go] = [signal(), signal()]
-  const workflow = defineWorkflow({
-    name: 'lost ticket',
-    concurrency: 1,
-    handler: async (_, run) => {
-      if (run.key !== 'holder') return
-      begun.give()
-      await go.promise
-    },
-  })
+  const { workflow, begun, go } = held('lost ticket', 1)
   const client = openClient(database)
   const worker = await startWorker(database, { workflows: [workflow], timings: unswept, concurrency: 1 })
   await client.start(workflow, undefined, { key: 'holder' })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
+import { readsIn, type Reads } from '../support/reads.ts'
 import { claim, keep, memo, newWorker, pgArray, settle, startItem } from '../support/runs.ts'
 
 const database = useDatabase()
@@ -9,30 +10,7 @@ const batch = 32
 /** Of a row that a call is about, no more than a few versions and look-ups are read. */
 const mostReads = batch * 12
 
-interface Reads {
-  readonly seq_scan: number
-  readonly idx_tup_fetch: number
-}
-
-/** What a call reads of the runs: the counters of its session, which may still hold those of calls before, compared. */
-async function readsOf(session: Connection, work: () => Promise<unknown>): Promise<Reads> {
-  await session.query('begin')
-  const before = await counters(session)
-  await work()
-  const after = await counters(session)
-  await session.query('commit')
-  return {
-    seq_scan: after.seq_scan - before.seq_scan,
-    idx_tup_fetch: after.idx_tup_fetch - before.idx_tup_fetch,
-  }
-}
-
-async function counters(session: Connection): Promise<Reads> {
-  const [reads] = await session.query(
-    `select seq_scan::int, idx_tup_fetch::int from pg_stat_xact_user_tables where relname = 'runs'`,
-  )
-  return reads as unknown as Reads
-}
+const readsOf = (session: Connection, work: () => Promise<unknown>): Promise<Reads> => readsIn(['runs'], session, work)
 
 /** Takes a batch of runs through their lives and reports what each call read. */
 async function live(session: Connection): Promise<Record<string, Reads>> {
@@ -66,7 +44,7 @@ async function grow(session: Connection, count: number): Promise<void> {
 }
 
 function expectFewReads(reads: Record<string, Reads>): void {
-  for (const [call, { seq_scan: scans, idx_tup_fetch: fetched }] of Object.entries(reads)) {
+  for (const [call, { scans, fetched }] of Object.entries(reads)) {
     expect({ call, scans, fetched: Math.max(fetched, mostReads) }).toEqual({ call, scans: 0, fetched: mostReads })
   }
 }
