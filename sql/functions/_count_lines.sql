@@ -39,7 +39,7 @@ begin
     from rated r
   ), kept as (
     update holdfast.lines l
-    set live = j.now_live, aside = j.now_aside, aside_free = j.now_free, at = _at, ring = j.now_ring, owed = j.now_owed,
+    set live = j.now_live, aside = j.now_aside, aside_free = j.now_free, at = greatest(l.at, _at), ring = j.now_ring, owed = j.now_owed,
       issued = l.issued + greatest(0, j.now_owed - j.left_owed), open_at = j.opens_at
     from judged j
     where l.workflow = any(array[j.workflow]) and l.group_key = j.group_key and l.is_wide = j.is_wide

@@ -16,6 +16,7 @@ declare
   -- Said as a text of its own, it would be the condition of an index of all that waits, which were read from end to end.
   _waiting text[] := '{waiting}';
   _picked uuid[] := '{}';
+  _were_aside uuid[];
   _claimed holdfast.line_change[];
   _aside holdfast.line_change[];
 begin
@@ -36,28 +37,20 @@ begin
   end if;
 
   if cardinality(_picked) + cardinality(_named) > 0 then
-    perform 1 from (
-      select from holdfast.runs r where r.id = any(_picked || _named) order by r.depth, r.id for update of r
+    select array_agg(locked.id) filter (where locked.is_set_aside) into _were_aside from (
+      select r.id, r.is_set_aside from holdfast.runs r where r.id = any(_picked || _named) order by r.depth, r.id for update of r
     ) locked;
   end if;
   if cardinality(_picked) > 0 then
-    with leases as materialized (
-      select c.workflow, max(c.lease_ms) * interval '1 ms' as length from unnest(_changes) c group by c.workflow
-    ), claimed as (
-      update holdfast.runs r
-      set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at, is_set_aside = false,
-        attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
-        lease_until = _at + l.length, recalled = null, reason = null, error = null
-      from holdfast.runs o join leases l on l.workflow = o.workflow
-      where r.id = any(_picked) and o.id = r.id and r.state = any(_waiting)
-      returning r.id, r.workflow, coalesce(r.group_key, '') as group_key, o.is_set_aside, r.is_rate_free
+    with begun as materialized (
+      select * from holdfast._begin_runs(_worker, _picked, _were_aside, _changes, _at)
     )
-    select (select coalesce(array_agg(claimed.id), '{}') from claimed),
+    select (select coalesce(array_agg(b.id), '{}') from begun b),
       array_agg(row(c.workflow, c.group_key, 0, null, 0, 0, c.count, c.counted, -c.aside, -c.aside_free)::holdfast.line_change)
     into _picked, _claimed from (
       select workflow, group_key, count(*), count(*) filter (where not is_rate_free) as counted,
-        count(*) filter (where is_set_aside) as aside, count(*) filter (where is_set_aside and is_rate_free) as aside_free
-      from claimed group by workflow, group_key
+        count(*) filter (where was_set_aside) as aside, count(*) filter (where was_set_aside and is_rate_free) as aside_free
+      from begun group by workflow, group_key
     ) c;
   end if;
   if not _named <@ _picked then

@@ -11,7 +11,6 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz;
-  _changes holdfast.line_change[];
   _named uuid[];
   _others uuid[];
   _taken uuid[];
@@ -21,22 +20,14 @@ begin
   _named := array(
     select t.id from unnest(_ids, _workflows) t (id, workflow) join holdfast.limits m on m.workflow = t.workflow
     where t.id is not null);
-  _changes := array(
-    select row(t.workflow, coalesce(t.group_key, ''), count(*), max(t.lease_ms), count(*), 0, 0, 0, 0, 0)::holdfast.line_change
-    from unnest(_workflows, _groups, _leases_ms) t (workflow, group_key, lease_ms)
-    join holdfast.limits m on m.workflow = t.workflow
-    group by t.workflow, coalesce(t.group_key, ''));
-
-  if cardinality(_changes) > 0 then
-    perform holdfast._lock_lines(_changes);
-    perform holdfast._wake_runs(_named);
-    _taken := holdfast._fill(_worker, _changes, _named);
-    perform holdfast._tell_watchers(_taken);
+  _taken := holdfast._claim_places(_worker, _workflows, _groups, _leases_ms, _named);
+  perform holdfast._tell_watchers(_taken);
+  if exists (select from unnest(_workflows) t (workflow) where t.workflow not in (select m.workflow from holdfast.limits m)) then
+    _others := array(
+      select t.id from unnest(_ids, _workflows) t (id, workflow)
+      where t.id is not null and t.workflow not in (select m.workflow from holdfast.limits m));
   end if;
   _at := holdfast._now();
-  _others := array(
-    select t.id from unnest(_ids, _workflows) t (id, workflow)
-    where t.id is not null and t.workflow not in (select m.workflow from holdfast.limits m));
   return query select * from holdfast._claims(_taken, _at, true, _others);
 end
 $$;

@@ -17,7 +17,7 @@ language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  _lines holdfast.line_change[];
+  _given holdfast.line_change[];
   _at timestamptz;
   _settled uuid[];
   _open uuid[];
@@ -27,7 +27,7 @@ declare
   _taken uuid[];
 begin
   perform holdfast._require_read_committed();
-  _lines := holdfast._lines_of(_ids);
+  _given := holdfast._give_places(_ids);
   _at := holdfast._now();
   with locked as materialized (
     select r.id, r.token, r.worker_id, r.attempt >= r.max_attempts as is_last, r.deadline_at
@@ -98,8 +98,8 @@ begin
     end if;
   end if;
 
-  if _lines is not null then
-    _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms);
+  if (select bool_or(g.wants > 0) or sum(-g.freed) <> cardinality(_settled) from unnest(_given) g) then
+    _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms, _given);
     return query select null::integer, null, c.* from holdfast._claims(_taken, _at, true, null) c;
   end if;
   perform holdfast._tell_watchers(_settled || _taken);

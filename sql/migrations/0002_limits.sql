@@ -76,6 +76,8 @@ create table holdfast.lines (
   group_key text not null,
   is_wide boolean not null,
   live integer not null default 0,
+  -- How many of those the last claim took at once, for tickets that found room (_take_places).
+  booked integer not null default 0,
   -- Set-aside runs, and those of them that no rate counts.
   aside integer not null default 0,
   aside_free integer not null default 0,
