@@ -18,6 +18,8 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _given holdfast.line_change[];
+  _limited text[];
+  _limited_count integer;
   _at timestamptz;
   _settled uuid[];
   _open uuid[];
@@ -28,6 +30,7 @@ declare
 begin
   perform holdfast._require_read_committed();
   _given := holdfast._give_places(_ids);
+  _limited := (select array_agg(distinct g.workflow) from unnest(_given) g);
   _at := holdfast._now();
   with locked as materialized (
     select r.id, r.token, r.worker_id, r.attempt >= r.max_attempts as is_last, r.deadline_at
@@ -62,12 +65,12 @@ begin
         else least(_at + (d.details ->> 'delay_ms')::double precision * interval '1 ms', d.deadline_at) end
     from decided d
     where r.id = any(_ids) and r.id = d.id and r.token = d.token
-    returning r.id, r.state,
+    returning r.id, r.state, r.workflow = any(_limited) as is_limited,
       d.details -> 'memos' is not null or d.details -> 'tries' is not null as has_leftovers
   )
   select coalesce(array_agg(id), '{}'), array_agg(id) filter (where state not in ('done', 'failed')),
-    bool_or(has_leftovers)
-  into _settled, _open, _has_leftovers from settled;
+    bool_or(has_leftovers), count(*) filter (where is_limited)
+  into _settled, _open, _has_leftovers, _limited_count from settled;
 
   if _has_leftovers then
     perform holdfast._keep_leftovers(_ids, _tokens, _details, _settled);
@@ -98,7 +101,7 @@ begin
     end if;
   end if;
 
-  if (select bool_or(g.wants > 0) or sum(-g.freed) <> cardinality(_settled) from unnest(_given) g) then
+  if (select bool_or(g.wants > 0) or sum(-g.freed) <> _limited_count from unnest(_given) g) then
     _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms, _given);
     return query select null::integer, null, c.* from holdfast._claims(_taken, _at, true, null) c;
   end if;
