@@ -23,6 +23,14 @@ async function live(session: Connection, workflow: string): Promise<Record<strin
   return Object.fromEntries(lines.map((line) => [line.group_key, line.live]))
 }
 
+/** A line is there once a claim was made in it. */
+async function openLine(session: Connection, workflow: string): Promise<void> {
+  const worker = newWorker()
+  const [id = ''] = await startIn(session, workflow, 'g')
+  await takeAll(session, worker, workflow)
+  await settle(session, worker, [{ id, token: 1, outcome: 'done' }])
+}
+
 async function takeAll(session: Connection, worker: string, workflow: string): Promise<ClaimedRow[]> {
   return await claimFor(session, worker, await takeTickets(database, workflow), workflow)
 }
@@ -59,6 +67,7 @@ test('LIMIT-01: of two claims at the same time, the second finds the places that
   const [a, b] = [await connect(database), await connect(database)]
   const workflow = name()
   await define(a, workflow, { concurrencyPerGroup: 2 })
+  await openLine(a, workflow)
   const [first, second, third] = (await startIn(a, workflow, 'g', 'g', 'g')) as [string, string, string]
   await takeTickets(database, workflow)
   const tickets = [first, second, third].map((run) => ({ run, group: 'g' }))
@@ -74,6 +83,7 @@ test('LIMIT-01: a claim waits for a cancel under way in its line, and takes the 
   const [a, b] = [await connect(database), await connect(database)]
   const workflow = name()
   await define(a, workflow, { concurrencyPerGroup: 1 })
+  await openLine(a, workflow)
   const [held = '', next = ''] = await startIn(a, workflow, 'g', 'g')
   await takeTickets(database, workflow)
   await claimFor(a, newWorker(), [{ run: held, group: 'g' }], workflow)
@@ -88,6 +98,7 @@ test('LIMIT-01: a cancel waits for a claim under way in its line, and counts it'
   const [a, b] = [await connect(database), await connect(database)]
   const workflow = name()
   await define(a, workflow, { concurrencyPerGroup: 2 })
+  await openLine(a, workflow)
   const [held = '', next = ''] = await startIn(a, workflow, 'g', 'g')
   await takeTickets(database, workflow)
   await claimFor(a, newWorker(), [{ run: held, group: 'g' }], workflow)
