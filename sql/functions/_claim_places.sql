@@ -3,46 +3,23 @@
 -- name. Answers the runs claimed.
 create or replace function holdfast._claim_places(_worker uuid, _workflows text[], _groups text[],
   _leases_ms double precision[], _named uuid[]) returns uuid[]
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
+language plpgsql as $$
 declare
-  _at timestamptz;
-  _booked holdfast.line_change[];
-  _others holdfast.line_change[];
-  _picked uuid[] := '{}';
-  _locked integer;
-  _taken uuid[] := '{}';
+  _places record;
+  _begun record;
 begin
-  select t._booked, t._others, t._at into _booked, _others, _at
-  from holdfast._take_places(_workflows, _groups, _leases_ms) t;
-  if cardinality(_others) > 0 then
-    perform holdfast._lock_lines(_others);
+  _places := holdfast._take_places(_workflows, _groups, _leases_ms);
+  if cardinality(_places._others) > 0 then
+    perform holdfast._lock_lines(_places._others);
   end if;
   perform holdfast._wake_runs(_named);
-  if cardinality(_booked) > 0 then
-    _picked := array(
-      select b.id from unnest(_booked) c cross join lateral (
-        select r.id from holdfast.waiting_runs r
-        where r.workflow = c.workflow and r.group_key = c.group_key and (r.deadline_at is null or r.deadline_at > _at)
-        order by r.rank, r.due_at, r.id limit c.wants
-      ) b);
-    select count(*) into _locked from (
-      select from holdfast.runs r where r.id = any(_picked || _named) order by r.depth, r.id for update of r
-    ) locked;
-    _taken := array(select b.id from holdfast._begin_runs(_worker, _picked, null, _booked, _at) b);
-    if cardinality(_taken) < (select sum(b.wants) from unnest(_booked) b) then
-      _others := _others || array(
-        select row(b.workflow, b.group_key, 0, null, 0, b.wants - count(r.id), 0, 0, 0, 0)::holdfast.line_change
-        from unnest(_booked) b
-        left join holdfast.runs r on r.id = any(_taken) and r.workflow = b.workflow and r.group_key = b.group_key
-        group by b.workflow, b.group_key, b.wants having count(r.id) < b.wants);
-    end if;
-    _named := case when _locked > cardinality(_picked) then
-      array(select n from unnest(_named) n except select t from unnest(_taken) t) else '{}' end;
+  if cardinality(_places._booked) = 0 then
+    return holdfast._fill(_worker, _places._others, _named);
   end if;
-  if cardinality(_others) + cardinality(_named) > 0 then
-    _taken := _taken || holdfast._fill(_worker, _others, _named);
+  _begun := holdfast._begin_best(_worker, _places._booked, _named, _places._at);
+  if cardinality(_places._others) + cardinality(_begun._changes) + cardinality(_begun._left) = 0 then
+    return _begun._taken;
   end if;
-  return _taken;
+  return _begun._taken || holdfast._fill(_worker, _places._others || _begun._changes, _begun._left);
 end
 $$;

@@ -7,7 +7,7 @@ create or replace function holdfast._count_lines(_changes holdfast.line_change[]
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
-  _tickets holdfast_queue.job_spec[];
+  _owed holdfast.line_change[];
   _is_soon boolean;
 begin
   with summed as materialized (
@@ -24,7 +24,7 @@ begin
     select s.*, l.live + s.live as now_live, l.aside + s.aside as now_aside, l.aside_free + s.aside_free as now_free,
       case when s.is_paused then 0 else holdfast._slots_left(s.concurrency, l.live + s.live) end as slots,
       holdfast._ring_add(l.ring, s.rate, s.rate_per, _at, s.counted) as now_ring,
-      greatest(0, l.owed - s.tickets) as left_owed, l.ready, l.issued, l.open_at as was_open_at
+      greatest(0, l.owed - s.tickets) as left_owed, l.ready, l.open_at as was_open_at
     from summed s join holdfast.lines l
       on l.workflow = any(array[s.workflow]) and l.group_key = s.group_key and l.is_wide = s.is_wide
   ), rated as materialized (
@@ -43,25 +43,15 @@ begin
       issued = l.issued + greatest(0, j.now_owed - j.left_owed), open_at = j.opens_at
     from judged j
     where l.workflow = any(array[j.workflow]) and l.group_key = j.group_key and l.is_wide = j.is_wide
-  ), due as (
-    select j.workflow, j.group_key, j.is_wide, j.issued + row_number() over (
-      partition by j.workflow, j.group_key, j.is_wide order by b.rank, b.due_at, b.id) as number, b.rank, b.due_at
-    from judged j cross join lateral (
-      (select -1 - r.priority as rank, r.due_at, r.id from holdfast.runs r
-      where not j.is_wide and r.workflow = j.workflow and r.group_key = j.group_key and r.state = 'waiting'
-      order by -1 - r.priority, r.due_at, r.id limit j.now_owed - j.left_owed)
-      union all
-      (select -1 - r.priority, r.due_at, r.id from holdfast.runs r
-      where j.is_wide and r.workflow = j.workflow and r.state = 'waiting'
-      order by -1 - r.priority, r.due_at, r.id limit j.now_owed - j.left_owed)
-    ) b
-    where j.now_owed > j.left_owed
+    returning l.workflow, l.group_key, j.now_owed - j.left_owed as more,
+      j.opens_at < coalesce(j.was_open_at, 'infinity') and j.opens_at <= _at + interval '5 s' as is_soon
   )
-  select array_agg(holdfast._line_ticket(d.workflow, d.group_key, d.is_wide, d.number, d.rank, d.due_at) order by d.rank, d.due_at),
-    (select bool_or(j.opens_at < coalesce(j.was_open_at, 'infinity') and j.opens_at <= _at + interval '5 s') from judged j)
-  into _tickets, _is_soon
-  from due d;
-  perform holdfast._issue_tickets(_tickets);
+  select array_agg(row(k.workflow, k.group_key, 0, null, k.more, 0, 0, 0, 0, 0)::holdfast.line_change) filter (where k.more > 0),
+    bool_or(k.is_soon)
+  into _owed, _is_soon from kept k;
+  if _owed is not null then
+    perform holdfast._issue_line_tickets(_owed);
+  end if;
   if _is_soon then
     perform holdfast._notify('due');
   end if;

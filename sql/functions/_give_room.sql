@@ -1,28 +1,42 @@
 -- For settle_runs: gives on the room that these settled claims left, to the workers that ask for it with a lease. They get
 -- it only where runs are set aside: all others have tickets, which know better who is next, and would come to nothing if
--- their runs were handed over. `_given` are the places that were given back before (_give_places): of a claim that was
--- lost, its place is taken again.
+-- their runs were handed over. `_booked` and `_open` are of _give_places, `_has_lost` says that some of `_ids` were not
+-- settled: their places, which were given back like the others, are taken again. Answers the runs that began.
 create or replace function holdfast._give_room(_worker uuid, _settled uuid[], _ids uuid[], _leases_ms double precision[],
-  _given holdfast.line_change[])
-returns uuid[]
+  _booked holdfast.line_change[], _open holdfast.line_change[], _has_lost boolean, _at timestamptz) returns uuid[]
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
+declare
+  _begun record;
+  _taken uuid[] := '{}';
+  _changes holdfast.line_change[];
 begin
-  return holdfast._fill(_worker, array(
+  _changes := _open || array(
     select row(g.workflow, g.group_key, case when l.aside > 0 then g.wants else 0 end, g.lease_ms, 0, g.freed, 0, 0, 0, 0)::holdfast.line_change
     from (
-      select f.workflow, f.group_key, m.is_wide, count(f.lease_ms) as wants, max(f.lease_ms) as lease_ms, sum(f.freed) as freed
-      from (
-        select r.workflow, coalesce(r.group_key, '') as group_key, _leases_ms[array_position(_ids, r.id)] as lease_ms, 1 as freed
-        from holdfast.runs r where r.id = any(_settled)
-        union all
-        select c.workflow, c.group_key, null, c.freed from unnest(_given) c where c.freed < 0
-      ) f
-      join holdfast.limits m on m.workflow = f.workflow
-      group by f.workflow, f.group_key, m.workflow
+      select r.workflow, coalesce(r.group_key, '') as group_key, count(i.lease_ms) as wants, max(i.lease_ms) as lease_ms, count(*) as freed
+      from unnest(_ids, _leases_ms) i (id, lease_ms)
+      join holdfast.runs r on r.id = i.id
+      join holdfast.limits m on m.workflow = r.workflow and m.is_wide
+      where r.id = any(_settled)
+      group by r.workflow, coalesce(r.group_key, '')
     ) g
-    join holdfast.lines l
-      on l.workflow = any(array[g.workflow]) and l.group_key = case when g.is_wide then '' else g.group_key end and l.is_wide = g.is_wide
-    where l.is_wide or l.aside > 0 or g.freed <> 0), '{}');
+    join holdfast.lines l on l.workflow = any(array[g.workflow]) and l.group_key = '' and l.is_wide);
+  if _has_lost then
+    _changes := _changes || array(
+      select row(b.workflow, b.group_key, b.wants, b.lease_ms, 0, b.wants, 0, 0, 0, 0)::holdfast.line_change from unnest(_booked) b
+      union all
+      select row(r.workflow, coalesce(r.group_key, ''), 0, null, 0, -1, 0, 0, 0, 0)::holdfast.line_change
+      from holdfast.runs r join holdfast.limits m on m.workflow = r.workflow
+      where r.id = any(_ids) and r.id <> all(_settled) and not m.is_wide);
+  elsif _booked is not null then
+    _begun := holdfast._begin_best(_worker, _booked, '{}', _at);
+    _taken := _begun._taken;
+    perform holdfast._count_lines(_begun._changes, _at);
+  end if;
+  if cardinality(_changes) > 0 then
+    _taken := _taken || holdfast._fill(_worker, _changes, '{}');
+  end if;
+  return _taken;
 end
 $$;

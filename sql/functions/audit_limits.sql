@@ -17,7 +17,7 @@ language sql stable as $$
     from changes c left join holdfast.forgotten f on f.workflow = c.workflow
     group by c.workflow
   ), claims as materialized (
-    select r.workflow, r.group_key, c.run_id, c.token, c.began_at, coalesce(c.ended_at, 'infinity') as ended_at,
+    select r.workflow, r.group_key, c.run_id, c.token, c.began_at, greatest(c.began_at, coalesce(c.ended_at, 'infinity')) as ended_at,
       coalesce(lag(c.outcome) over (partition by c.run_id order by c.token) not in ('suspended', 'released'), true) as counts
     from holdfast.all_claims c join holdfast.runs r on r.id = c.run_id
     where r.workflow in (select v.workflow from covered v)

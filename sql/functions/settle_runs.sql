@@ -17,9 +17,8 @@ language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  _given holdfast.line_change[];
-  _limited text[];
-  _limited_count integer;
+  _given record;
+  _given_back integer;
   _at timestamptz;
   _settled uuid[];
   _open uuid[];
@@ -29,9 +28,8 @@ declare
   _taken uuid[];
 begin
   perform holdfast._require_read_committed();
-  _given := holdfast._give_places(_ids);
-  _limited := (select array_agg(distinct g.workflow) from unnest(_given) g);
-  _at := holdfast._now();
+  _given := holdfast._give_places(_ids, _leases_ms);
+  _at := coalesce(_given._at, holdfast._now());
   with locked as materialized (
     select r.id, r.token, r.worker_id, r.attempt >= r.max_attempts as is_last, r.deadline_at
     from holdfast.runs r where r.id = any(_ids)
@@ -65,12 +63,12 @@ begin
         else least(_at + (d.details ->> 'delay_ms')::double precision * interval '1 ms', d.deadline_at) end
     from decided d
     where r.id = any(_ids) and r.id = d.id and r.token = d.token
-    returning r.id, r.state, r.workflow = any(_limited) as is_limited,
+    returning r.id, r.state, r.workflow = any(_given._workflows) as is_given_back,
       d.details -> 'memos' is not null or d.details -> 'tries' is not null as has_leftovers
   )
   select coalesce(array_agg(id), '{}'), array_agg(id) filter (where state not in ('done', 'failed')),
-    bool_or(has_leftovers), count(*) filter (where is_limited)
-  into _settled, _open, _has_leftovers, _limited_count from settled;
+    bool_or(has_leftovers), count(*) filter (where is_given_back)
+  into _settled, _open, _has_leftovers, _given_back from settled;
 
   if _has_leftovers then
     perform holdfast._keep_leftovers(_ids, _tokens, _details, _settled);
@@ -101,8 +99,9 @@ begin
     end if;
   end if;
 
-  if (select bool_or(g.wants > 0) or sum(-g.freed) <> _limited_count from unnest(_given) g) then
-    _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms, _given);
+  if _given._booked is not null or _given._open is not null or _given._has_wide or _given._places > _given_back then
+    _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms, _given._booked, _given._open,
+      _given._places > _given_back, _at);
     return query select null::integer, null, c.* from holdfast._claims(_taken, _at, true, null) c;
   end if;
   perform holdfast._tell_watchers(_settled || _taken);
