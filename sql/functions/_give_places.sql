@@ -1,14 +1,12 @@
 -- For settle_runs, before it locks these runs: locks the lines of those that a limit rules, in the order of _lock_lines,
--- and gives a place back for each where a group's line is the lock. Where runs are set aside, as many places as are asked
--- for with a lease are kept for the best that wait: those changes are answered as `_booked`. `_open` are the lines of
--- groups where more is to be decided. In the others no run is set aside, and nothing is. `_workflows` are those whose
--- places were given back, `_places` how many; `_has_wide` says that there are lines of whole workflows too, where nothing
--- has happened. `_at` is the instant; null if no limit rules any.
+-- and gives a place back for each where a group's line is the lock. Unless runs are set aside there, nothing else is to be
+-- done: `_open` are the changes of lines where they are, wanting as many as may begin at once if no rate rules them.
+-- `_workflows` are those whose places were given back, `_places` how many; `_has_wide` says that there are lines of whole
+-- workflows too, where nothing has happened. `_at` is the instant; null if no limit rules any.
 --
 -- The update is the lock, as in _take_places.
-create or replace function holdfast._give_places(_ids uuid[], _leases_ms double precision[],
-  out _booked holdfast.line_change[], out _open holdfast.line_change[], out _workflows text[], out _places integer,
-  out _has_wide boolean, out _at timestamptz)
+create or replace function holdfast._give_places(_ids uuid[], out _open holdfast.line_change[], out _workflows text[],
+  out _places integer, out _has_wide boolean, out _at timestamptz)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set enable_bitmapscan = off set enable_nestloop = on set plan_cache_mode = force_generic_plan as $$
 declare
@@ -21,31 +19,23 @@ begin
   _now := holdfast._now();
   with named as (
     select m.workflow, case when m.is_wide then '' else coalesce(r.group_key, '') end as group_key, m.is_wide,
-      case when m.is_wide then 0 else count(*)::integer end as places, count(i.lease_ms)::integer as asks,
-      max(i.lease_ms) as lease_ms,
-      case when m.is_wide or m.group_rate is not null or coalesce(r.group_key, '') = '' then -1
-        else coalesce(m.group_concurrency, 2147483647) end as most
-    from unnest(_ids, _leases_ms) i (id, lease_ms)
-    join holdfast.runs r on r.id = i.id
-    join holdfast.limits m on m.workflow = r.workflow
-    group by m.workflow, 2, 7
+      case when m.is_wide then 0 else count(*)::integer end as places,
+      case when m.group_rate is null then coalesce(m.group_concurrency, 2147483647) else 0 end as most
+    from holdfast.runs r join holdfast.limits m on m.workflow = r.workflow
+    where r.id = any(_ids)
+    group by m.workflow, 2
     order by m.workflow, m.is_wide desc, 2
   ), locked as (
-    update holdfast.lines l
-    set booked = case when l.aside > 0 then greatest(0, least(n.asks, n.places, n.most - l.live + n.places)) else 0 end,
-      live = l.live - n.places
-        + case when l.aside > 0 then greatest(0, least(n.asks, n.places, n.most - l.live + n.places)) else 0 end,
-      at = greatest(l.at, _now)
+    update holdfast.lines l set live = l.live - n.places, at = greatest(l.at, _now)
     from named n
     where l.workflow = any(array[n.workflow]) and l.group_key = n.group_key and l.is_wide = n.is_wide
-    returning l.workflow, l.group_key, l.is_wide, n.places, n.lease_ms, l.booked, l.aside, l.at
+    returning l.workflow, l.group_key, l.is_wide, n.places, case when l.group_key = '' then 0 else n.most - l.live end as room,
+      l.aside, l.at
   )
-  select array_agg(row(k.workflow, k.group_key, k.booked, k.lease_ms, 0, 0, 0, 0, 0, 0)::holdfast.line_change)
-      filter (where k.booked > 0),
-    array_agg(row(k.workflow, k.group_key, 0, null, 0, 0, 0, 0, 0, 0)::holdfast.line_change)
-      filter (where not k.is_wide and k.aside > 0 and k.booked < k.places),
+  select array_agg(row(k.workflow, k.group_key, k.room, null, 0, 0, 0, 0, 0, 0)::holdfast.line_change)
+      filter (where not k.is_wide and k.aside > 0),
     array_agg(distinct k.workflow) filter (where not k.is_wide), coalesce(sum(k.places), 0), bool_or(k.is_wide),
     greatest(_now, max(k.at))
-  into _booked, _open, _workflows, _places, _has_wide, _at from locked k;
+  into _open, _workflows, _places, _has_wide, _at from locked k;
 end
 $$;

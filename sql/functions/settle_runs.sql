@@ -28,7 +28,7 @@ declare
   _taken uuid[];
 begin
   perform holdfast._require_read_committed();
-  _given := holdfast._give_places(_ids, _leases_ms);
+  _given := holdfast._give_places(_ids);
   _at := coalesce(_given._at, holdfast._now());
   with locked as materialized (
     select r.id, r.token, r.worker_id, r.attempt >= r.max_attempts as is_last, r.deadline_at
@@ -99,9 +99,8 @@ begin
     end if;
   end if;
 
-  if _given._booked is not null or _given._open is not null or _given._has_wide or _given._places > _given_back then
-    _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms, _given._booked, _given._open,
-      _given._places > _given_back, _at);
+  if _given._open is not null or _given._has_wide or _given._places > _given_back then
+    _taken := holdfast._give_room(_worker, _settled, _ids, _leases_ms, _given._open, _given._places > _given_back, _at);
     return query select null::integer, null, c.* from holdfast._claims(_taken, _at, true, null) c;
   end if;
   perform holdfast._tell_watchers(_settled || _taken);
