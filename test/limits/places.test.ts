@@ -168,3 +168,18 @@ test('LIMIT-03: claims and settles that name the same lines in opposite orders d
     expect(claimed.reduce((sum, claims) => sum + claims)).toBe(2 * groups.length)
   }
 })
+
+test('LIMIT-01: a settle hands no place over that a lowered limit has taken away', async () => {
+  const session = await connect(database)
+  const workflow = name()
+  await define(session, workflow, { concurrencyPerGroup: 3 })
+  const ids = await startIn(session, workflow, 'g', 'g', 'g', 'g', 'g')
+  const worker = newWorker()
+  await takeAll(session, worker, workflow)
+  await session.call('set_limits', workflow, { concurrencyPerGroup: 2 }, 'an operator')
+  const ask = async (id: string | undefined): Promise<unknown[]> =>
+    await settle(session, worker, [{ id: id ?? '', token: 1, outcome: 'done', lease_ms: 30_000 }])
+  expect(await ask(ids[0])).toEqual([])
+  expect(await live(session, workflow)).toEqual({ g: 2 })
+  expect(await ask(ids[1])).toMatchObject([{ id: ids[3] }])
+})
