@@ -183,3 +183,15 @@ test('LIMIT-01: a settle hands no place over that a lowered limit has taken away
   expect(await live(session, workflow)).toEqual({ g: 2 })
   expect(await ask(ids[1])).toMatchObject([{ id: ids[3] }])
 })
+
+test('LIMIT-03: a ticket for a set-aside run that is to be cancelled leaves nothing owed', async () => {
+  const session = await connect(database)
+  const workflow = name()
+  await define(session, workflow, { concurrencyPerGroup: 1 })
+  const [held = '', aside = ''] = await startIn(session, workflow, 'g', 'g')
+  const worker = newWorker()
+  await takeAll(session, worker, workflow)
+  await settle(session, worker, [{ id: held, token: 1, outcome: 'done' }])
+  await session.call('ask_cancels', pgArray([aside]), null)
+  expect(await takeAll(session, worker, workflow)).toEqual([])
+})
