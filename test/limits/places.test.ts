@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { brokenInvariants, define, startIn, takeTickets } from '../support/limits.ts'
-import { claimFor, newWorker, pgArray, settle, type ClaimedRow } from '../support/runs.ts'
+import { claim, claimFor, newWorker, pgArray, settle, type ClaimedRow } from '../support/runs.ts'
 
 /** Places that are taken and given back at once, before it is known whether they are used. */
 
@@ -134,7 +134,7 @@ test('LIMIT-01: neither does one beside a claim that no limit rules', async () =
   const [settled = ''] = await startIn(session, free, undefined)
   const worker = newWorker()
   await takeAll(session, worker, workflow)
-  await session.call('claim_runs', worker, pgArray([settled]), pgArray([30_000]), false)
+  await claim(session, worker, [settled])
   await settle(session, worker, [
     { id: lost, token: 7, outcome: 'done' },
     { id: settled, token: 1, outcome: 'done' },
