@@ -151,12 +151,12 @@ test('LIMIT-03: claims and settles that name the same lines in opposite orders d
   for (let round = 0; round < rounds; round++) {
     await startIn(sessions[0], workflow, ...groups, ...groups)
     const tickets = await takeTickets(database, workflow)
-    const orders = [tickets.slice(0, groups.length), tickets.slice(groups.length).reverse()]
+    const orders = [tickets.slice(0, groups.length), tickets.slice(groups.length).toReversed()]
     const claimed = await Promise.all(
       sessions.map(async (session, place) => {
         const worker = newWorker()
         const claims = await claimFor(session, worker, orders[place] ?? [], workflow)
-        const sorted = claims.sort((a, b) => (place === 0 ? 1 : -1) * (a.id < b.id ? -1 : 1))
+        const sorted = claims.toSorted((a, b) => (place === 0 ? 1 : -1) * (a.id < b.id ? -1 : 1))
         await settle(
           session,
           worker,
