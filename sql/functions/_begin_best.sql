@@ -27,10 +27,12 @@ begin
 
   if cardinality(_taken) < (select sum(b.wants) from unnest(_booked) b) then
     _changes := _changes || array(
-      select row(b.workflow, b.group_key, 0, null, 0, b.wants - count(r.id), 0, 0, 0, 0)::holdfast.line_change
+      select row(b.workflow, b.group_key, 0, null, 0, b.wants - coalesce(t.count, 0), 0, 0, 0, 0)::holdfast.line_change
       from unnest(_booked) b
-      left join holdfast.runs r on r.id = any(_taken) and r.workflow = b.workflow and r.group_key = b.group_key
-      group by b.workflow, b.group_key, b.wants having count(r.id) < b.wants);
+      left join (
+        select r.workflow, r.group_key, count(*) from holdfast.runs r where r.id = any(_taken) group by r.workflow, r.group_key
+      ) t on t.workflow = b.workflow and t.group_key = b.group_key
+      where coalesce(t.count, 0) < b.wants);
   end if;
   _left := '{}';
   if _locked > cardinality(_picked) then
