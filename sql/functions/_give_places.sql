@@ -35,7 +35,9 @@ begin
   select array_agg(row(k.workflow, k.group_key, k.room, null, 0, 0, 0, 0, 0, 0)::holdfast.line_change)
       filter (where not k.is_wide and k.aside > 0),
     array_agg(distinct k.workflow) filter (where not k.is_wide), coalesce(sum(k.places), 0), bool_or(k.is_wide),
-    greatest(_now, max(k.at))
+    max(k.at)
   into _open, _workflows, _places, _has_wide, _at from locked k;
+  -- Read with the locks in hand: what they were waited for has gone before.
+  _at := greatest(holdfast._now(), _at);
 end
 $$;

@@ -31,8 +31,10 @@ begin
     returning n.workflow, n.group_key, n.lease_ms, l.booked, l.at
   )
   select coalesce(array_agg(row(k.workflow, k.group_key, k.booked, k.lease_ms, k.booked, 0, 0, 0, 0, 0)::holdfast.line_change)
-      filter (where k.booked > 0), '{}'), coalesce(sum(k.booked), 0), greatest(_at, max(k.at))
+      filter (where k.booked > 0), '{}'), coalesce(sum(k.booked), 0), max(k.at)
   into _booked, _count, _at from locked k;
+  -- Read with the locks in hand: what they were waited for has gone before.
+  _at := greatest(holdfast._now(), _at);
   _others := '{}';
   if _count < cardinality(_workflows) then
     _others := array(

@@ -110,6 +110,37 @@ test('LIMIT-01: a cancel waits for a claim under way in its line, and counts it'
   expect(await live(a, workflow)).toEqual({ g: 1 })
 })
 
+test('LIMIT-08: what waited for a line says that it ended or began after what it waited for', async () => {
+  const [a, b] = [await connect(database), await connect(database)]
+  const workflow = name()
+  await define(a, workflow, { concurrencyPerGroup: 2 })
+  await openLine(a, workflow)
+  const [held = '', first = '', second = ''] = await startIn(a, workflow, 'g', 'g', 'g')
+  await takeTickets(database, workflow)
+  const worker = newWorker()
+  const claimOne = async (session: Connection, run: string): Promise<ClaimedRow[]> =>
+    await claimFor(session, worker, [{ run, group: 'g' }], workflow)
+  await claimOne(a, held)
+
+  const behind = async (act: (session: Connection) => Promise<unknown>, run: string): Promise<boolean> => {
+    const waiting = await b.block(act(b))
+    const [{ at } = { at: '' }] = await a.query<{ at: string }>('select clock_timestamp()::text as at')
+    await a.query('commit')
+    await waiting.done
+    const rows = await a.query<{ late: boolean }>(
+      'select greatest(claimed_at, ended_at) >= $2 as late from holdfast.runs where id = $1',
+      [run, at],
+    )
+    return rows[0]?.late === true
+  }
+  await a.query('begin')
+  await claimOne(a, first)
+  expect(await behind((session) => settle(session, worker, [{ id: held, token: 1, outcome: 'done' }]), held)).toBe(true)
+  await a.query('begin')
+  await settle(a, worker, [{ id: first, token: 1, outcome: 'done' }])
+  expect(await behind((session) => claimOne(session, second), second)).toBe(true)
+})
+
 test('LIMIT-01: a settle of a claim that was lost gives no place back', async () => {
   const session = await connect(database)
   const workflow = name()
