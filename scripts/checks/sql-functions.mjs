@@ -171,7 +171,10 @@ function locksOrCounts(/** @type {string} */ text) {
 
 /** Of the private functions those that decide under locks. */
 function callsDecider(/** @type {string} */ text) {
-  const match = /\bholdfast\.(?:_fill|_lines_of|_lock_lines|_claim_places|_give_places|_apply_limits|_remove_runs)\s*\(/.exec(codeOnly(text))
+  const match =
+    /\bholdfast\.(?:_fill|_lines_of|_lock_lines|_claim_places|_give_places|_apply_limits|_remove_runs)\s*\(/.exec(
+      codeOnly(text),
+    )
   return match === null ? undefined : { index: match.index, text: match[0] }
 }
 
