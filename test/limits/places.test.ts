@@ -55,6 +55,7 @@ test('LIMIT-03: the run of a ticket whose place a better one takes is set aside,
   const session = await connect(database)
   const workflow = name()
   await define(session, workflow, { concurrencyPerGroup: 1 })
+  await openLine(session, workflow)
   const [better = '', other = ''] = await startIn(session, workflow, 'g', 'g')
   await takeTickets(database, workflow)
   const worker = newWorker()
