@@ -22,11 +22,9 @@ begin
     where t.id is not null);
   _taken := holdfast._claim_places(_worker, _workflows, _groups, _leases_ms, _named);
   perform holdfast._tell_watchers(_taken);
-  if exists (select from unnest(_workflows) t (workflow) where t.workflow not in (select m.workflow from holdfast.limits m)) then
-    _others := array(
-      select t.id from unnest(_ids, _workflows) t (id, workflow)
-      where t.id is not null and t.workflow not in (select m.workflow from holdfast.limits m));
-  end if;
+  _others := array(
+    select t.id from unnest(_ids, _workflows) t (id, workflow)
+    where t.id is not null and t.workflow not in (select m.workflow from holdfast.limits m));
   _at := holdfast._now();
   return query select * from holdfast._claims(_taken, _at, true, _others);
 end
