@@ -116,7 +116,8 @@ export type { Page } from './client/reader.ts'
 export type { StartedOrError, StartManyItem } from './client/start-many.ts'
 export type { Which } from './client/which.ts'
 export type { RunView } from './client/run-view.ts'
-export type { RunRef, Started } from './client/start-item.ts'
+export type { Started } from './define/make-start.ts'
+export type { RunRef } from './model/start-item.ts'
 export type { MigrateResult } from './db/migrate.ts'
 export type {
   CancelOptions,

@@ -5,7 +5,7 @@ import type { Clock } from '../model/clock.ts'
 import { ArgumentError, HoldfastError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
 import type { Workflow } from '../model/workflow.ts'
-import { makeStart, readStarted, type Start, type Started } from './start-item.ts'
+import { makeStart, readStarted, type Start, type Started } from '../define/make-start.ts'
 import type { Starter } from './starter.ts'
 
 /** What became of one item of a batch whose items stand alone. */

@@ -1,5 +1,5 @@
 import { Batcher } from '../db/batcher.ts'
-import { startRuns, type StartItem, type StartRow } from '../db/calls.ts'
+import { startRuns } from '../db/calls.ts'
 import { explain } from '../db/database-errors.ts'
 import type { Database } from '../db/database.ts'
 import type { StartOptions } from '../define/start-options.ts'
@@ -7,10 +7,11 @@ import type { Clock } from '../model/clock.ts'
 import { ArgumentError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Queryable } from '../model/run.ts'
+import type { StartItem, StartRow } from '../model/start-item.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { boundLogger, silentLogger } from '../trace/bound-logger.ts'
 import { resend } from './resend.ts'
-import { makeStart, readStarted, type Start, type Started } from './start-item.ts'
+import { makeStart, readStarted, type Start, type Started } from '../define/make-start.ts'
 
 /** Starts runs. Concurrent starts outside a caller's transaction share a statement and a commit. */
 export class Starter {

@@ -4,7 +4,7 @@ import { ArgumentError } from '../model/errors.ts'
 import { isUuid } from '../model/id.ts'
 import { unstorable } from '../model/storable.ts'
 import type { Workflow } from '../model/workflow.ts'
-import type { RunRef } from './start-item.ts'
+import type { RunRef } from '../model/start-item.ts'
 
 /** Names a run: its id, what `start` returned, or a workflow and key. */
 export type Which<O = unknown> =

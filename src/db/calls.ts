@@ -1,41 +1,11 @@
 import type { LeaseLostReason } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
+import type { StartItem, StartRow } from '../model/start-item.ts'
 import type { State } from '../model/state.ts'
 import type { Database } from './database.ts'
 
 /** One typed call for each SQL function. Names and meaning are those of sql/functions. claim-calls.ts and settle-calls.ts have those of
  * a claim. */
-
-export interface StartItem {
-  readonly id: string
-  readonly workflow: string
-  readonly key: string | undefined
-  readonly group_key: string | undefined
-  readonly priority: number
-  readonly max_attempts: number
-  readonly at: string | undefined
-  readonly delay_ms: number | undefined
-  readonly deadline_ms: number | undefined
-  readonly dedupe_ms: number
-  readonly keep_ms: number
-  readonly keep_done_ms: number
-  readonly max_waiting: number | undefined
-  readonly metadata: Readonly<Record<string, string>> | undefined
-  readonly input: string
-  readonly input_types: string | null
-}
-
-export interface StartRow {
-  readonly n: number
-  /** Null, like the state, if the run was not made. */
-  readonly id: string | null
-  readonly is_created: boolean
-  readonly state: State | null
-  readonly is_same_workflow: boolean
-  readonly is_same_input: boolean
-  /** It was not made, since as many runs of its workflow wait as may. */
-  readonly is_full: boolean
-}
 
 export async function startRuns(
   database: Database,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { readGroup } from '../../client/start-item.ts'
+import { readGroup } from '../../define/make-start.ts'
 import { startNamed } from '../../db/calls.ts'
 import { verifySchema } from '../../db/migrate.ts'
 import { parseStartOptions } from '../../define/parse-start-options.ts'

@@ -1,22 +1,15 @@
-import type { StartItem, StartRow } from '../db/calls.ts'
-import { isWorkflow } from '../define/define-workflow.ts'
-import { parseInput } from '../define/parse-schema.ts'
-import { parseStartOptions, type ResolvedStartOptions } from '../define/parse-start-options.ts'
-import type { StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
 import { encode } from '../model/codec.ts'
 import { ArgumentError, IdConflictError, KeyReusedError, QueueFullError } from '../model/errors.ts'
 import { uuidv7 } from '../model/id.ts'
+import type { RunRef, StartItem, StartRow } from '../model/start-item.ts'
 import type { State } from '../model/state.ts'
 import { unstorable } from '../model/storable.ts'
 import type { Workflow } from '../model/workflow.ts'
-
-/** A run by its id; what `start` returned is one. */
-export interface RunRef<O = unknown> {
-  readonly id: string
-  /** Types only; never there at run time. */
-  readonly '~output'?: O
-}
+import { isWorkflow } from './define-workflow.ts'
+import { parseInput } from './parse-schema.ts'
+import { parseStartOptions, type ResolvedStartOptions } from './parse-start-options.ts'
+import type { StartOptions } from './start-options.ts'
 
 /** What `start` answers. */
 export interface Started<O = unknown> extends RunRef<O> {
