@@ -111,13 +111,14 @@ function preparation(database: Database, mode: MigrateMode): () => Promise<void>
 export { Client } from './client/client.ts'
 export type { Reserved } from './client/by-hand.ts'
 export type { Info, WorkerInfo, WorkflowInfo } from './client/info.ts'
-export type { Holder, Reason, Why } from './client/why.ts'
+export type { Holder, OpenWait, Reason, Why } from './client/why.ts'
+export type { Parked } from './client/messenger.ts'
 export type { Page } from './client/reader.ts'
 export type { StartedOrError, StartManyItem } from './client/start-many.ts'
 export type { Which } from './client/which.ts'
-export type { RunView } from './client/run-view.ts'
+export type { Rollback, RunView } from './client/run-view.ts'
 export type { Started } from './define/make-start.ts'
-export type { RunRef } from './model/start-item.ts'
+export type { RunRef, StartArgs, Startable } from './model/start-item.ts'
 export type { MigrateResult } from './db/migrate.ts'
 export type {
   CancelOptions,
@@ -128,16 +129,30 @@ export type {
 } from './define/call-options.ts'
 export type { MigrateMode } from './define/client-options.ts'
 export type { NackOptions, ReserveOptions } from './define/hand-options.ts'
+export type { SendOptions, UnparkOptions } from './define/message-options.ts'
 export type { ListFilter } from './define/list-filter.ts'
+export { defineSignal } from './define/define-signal.ts'
+export type { SignalOptions } from './define/define-signal.ts'
 export { defineWorkflow } from './define/define-workflow.ts'
-export type { StartArgs, StartOptions } from './define/start-options.ts'
+export type { StartOptions } from './define/start-options.ts'
 export type { WorkflowOptions } from './define/workflow-options.ts'
 export { Directive } from './model/directive.ts'
 export type { Answer, DirectiveKind } from './model/directive.ts'
 export * from './model/errors.ts'
 export type { LogFields, Logger } from './model/logger.ts'
 export type { Duration, ErrorClass, Limits, Rate, RetryPolicy } from './model/policy.ts'
-export type { Queryable, Run, Step, StepOptions, StepRetry } from './model/run.ts'
+export type {
+  ChildOptions,
+  MapOptions,
+  ParkOptions,
+  Queryable,
+  Run,
+  Step,
+  StepOptions,
+  StepRetry,
+  WaitOptions,
+} from './model/run.ts'
 export type { In, Parsed, Schema } from './model/schema.ts'
+export type { Signal } from './model/signal.ts'
 export type { State } from './model/state.ts'
-export type { Workflow } from './model/workflow.ts'
+export type { OnMismatch, Workflow } from './model/workflow.ts'

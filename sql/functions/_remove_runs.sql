@@ -21,7 +21,10 @@ begin
   where r.id = any(_whole) and r.key is not null and k.workflow = r.workflow and k.key = r.key and k.run_id = r.id;
   delete from holdfast.tries t where t.run_id = any(_whole);
   delete from holdfast.claims c where c.run_id = any(_whole);
-  delete from holdfast.signals s where s.run_id = any(_whole);
+  delete from holdfast.waits w where w.run_id = any(_whole);
+  -- The signals of a chain go with the last of its runs.
+  delete from holdfast.signals s using holdfast.runs r
+  where r.id = any(_whole) and r.continued_as is null and s.run_id = coalesce(r.chain_id, r.id);
   delete from holdfast.progress p where p.run_id = any(_whole);
   perform holdfast._forget_runs(_whole);
   delete from holdfast.runs r where r.id = any(_whole);

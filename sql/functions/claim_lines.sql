@@ -5,7 +5,7 @@ create or replace function holdfast.claim_lines(_worker uuid, _ids uuid[], _work
   _leases_ms double precision[])
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
-  memos text, tries text, lease_until_ms double precision, is_limited boolean)
+  memos text, tries text, lease_until_ms double precision, is_limited boolean, rare text)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -26,6 +26,7 @@ begin
     select t.id from unnest(_ids, _workflows) t (id, workflow)
     where t.id is not null and t.workflow not in (select m.workflow from holdfast.limits m));
   _at := holdfast._now();
+  perform holdfast._end_waits(_taken, _at);
   return query select * from holdfast._claims(_taken, _at, true, _others);
 end
 $$;

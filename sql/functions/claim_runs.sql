@@ -10,7 +10,7 @@
 create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _leases_ms double precision[], _is_repeated boolean)
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
-  memos text, tries text, lease_until_ms double precision, is_limited boolean)
+  memos text, tries text, lease_until_ms double precision, is_limited boolean, rare text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -19,6 +19,7 @@ declare
   _barred uuid[];
   _limited uuid[];
   _taken uuid[];
+  _resumed uuid[];
 begin
   perform holdfast._require_read_committed();
   perform holdfast._hold_limits();
@@ -40,11 +41,10 @@ begin
       lease_until = _at + i.lease_ms * interval '1 ms', recalled = null, reason = null, error = null
     from unnest(_ids, _leases_ms) i (id, lease_ms)
     where r.id = any(_ids) and r.id = i.id
-      and (r.state = 'waiting' or r.state = 'suspended' and exists (
-        select from holdfast.signals s where s.run_id = r.id and s.name = any(r.waits_for)))
+      and (r.state = 'waiting' or r.state = 'suspended' and holdfast._is_woken(r, _at))
       and (r.deadline_at is null or r.deadline_at > _at)
       and r.id <> all(_barred)
-    returning r.id
+    returning r.id, r.token > 1 as has_past
   ), adopted as (
     update holdfast.runs r
     set lease_until = greatest(r.lease_until, _at + i.lease_ms * interval '1 ms')
@@ -53,11 +53,14 @@ begin
       and r.id <> all(_barred)
     returning r.id
   ), taken as (
-    select claimed.id from claimed
+    select claimed.id, claimed.has_past from claimed
     union all
-    select adopted.id from adopted
+    select adopted.id, false from adopted
   )
-  select array_agg(taken.id) into _taken from taken;
+  select array_agg(taken.id), array_agg(taken.id) filter (where taken.has_past) into _taken, _resumed from taken;
+  if _resumed is not null then
+    perform holdfast._end_waits(_resumed, _at);
+  end if;
 
   perform holdfast._tell_watchers(_ids);
   return query select * from holdfast._claims(_taken, _at, false, _limited);

@@ -58,6 +58,7 @@ begin
   if cardinality(_lines) > 0 then
     perform holdfast._fill(null, _lines, '{}');
   end if;
+  perform holdfast._follow_ends(_ended, _at);
   perform holdfast._tell_watchers(_ended);
   return coalesce(cardinality(_ended), 0);
 end

@@ -8,7 +8,7 @@
 -- and cost a sixth of the whole.
 create or replace function holdfast.keep_steps(_ids uuid[], _tokens integer[], _keys text[], _kinds text[],
   _values json[], _types text[], _seqs integer[], _ordinals integer[], _tries smallint[], _durations_ms real[],
-  _args text[], _is_once boolean)
+  _args text[], _rollbacks boolean[], _is_once boolean)
 returns table (n integer, lost text, kind text, value text, types text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
@@ -31,11 +31,11 @@ begin
         for key share of r
       )
       insert into holdfast.steps (run_id, key, kind, seq, ordinal, attempt, token, tries, kept_at, duration_ms, value,
-        types, args)
+        types, args, has_rollback)
       select i.id, i.key, i.kind, i.seq, i.ordinal, f.attempt, i.token, i.tries, _at, i.duration_ms, i.value,
-        i.types, i.args
-      from unnest(_ids, _tokens, _keys, _kinds, _values, _types, _seqs, _ordinals, _tries, _durations_ms, _args)
-        i (id, token, key, kind, value, types, seq, ordinal, tries, duration_ms, args)
+        i.types, i.args, i.has_rollback
+      from unnest(_ids, _tokens, _keys, _kinds, _values, _types, _seqs, _ordinals, _tries, _durations_ms, _args, _rollbacks)
+        i (id, token, key, kind, value, types, seq, ordinal, tries, duration_ms, args, has_rollback)
       join fenced f on f.id = i.id and f.token = i.token
       where _conflicts = 0 or not exists (
         select from holdfast.steps s where s.run_id = i.id and s.key = i.key limit 1);

@@ -1,7 +1,8 @@
 -- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay, unless
--- _is_fresh; failures kept for the handler are dropped, so those steps run again. Answers the runs that exist with what
--- came of them: `retried`, `key_taken` (another run has the key now), `expired` (it is being removed, and its memos may
--- be gone already) or `not_ended` (nothing to retry).
+-- _is_fresh; failures and time-outs kept for the handler are dropped, and what was undone, so those steps run again, and
+-- calls make children anew. Answers the runs that exist with what came of them: `retried`, `key_taken` (another run has
+-- the key now), `expired` (it is being removed, and its memos may be gone already), `undoing` (its steps are being undone)
+-- or `not_ended` (nothing to retry).
 create or replace function holdfast.retry_runs(_ids uuid[], _is_fresh boolean)
 returns table (id uuid, outcome text)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -10,6 +11,7 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   _at timestamptz;
   _retried uuid[];
+  _undoing uuid[];
 begin
   perform holdfast._require_read_committed();
   insert into holdfast.keys (workflow, key, run_id, dedupe)
@@ -31,10 +33,12 @@ begin
   ) locked;
   _at := holdfast._now();
 
+  _undoing := array(select u.undoes from holdfast.runs u where u.undoes = any(_ids) and u.ended_at is null);
+
   update holdfast.keys k set run_id = r.id
   from holdfast.runs r
   where r.id = any(_ids) and r.state in ('failed', 'cancelled') and k.workflow = r.workflow and k.key = r.key
-    and (k.run_id = r.id or holdfast._is_key_free(k.run_id, k.dedupe, _at));
+    and r.id <> all(_undoing) and (k.run_id = r.id or holdfast._is_key_free(k.run_id, k.dedupe, _at));
 
   -- The last claim lived in the run's row; it moves out before the row goes on.
   insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error)
@@ -44,15 +48,21 @@ begin
   on conflict do nothing;
   with retried as (
     update holdfast.runs r
-    set state = 'waiting', attempt = 0, is_resuming = false, is_rate_free = false, due_at = _at, ended_at = null, failure = null,
+    set state = 'waiting', attempt = 0, retries = r.retries + 1, is_resuming = false, is_rate_free = false, due_at = _at, ended_at = null, failure = null,
       reason = null, error = null, output = null, output_types = null, deadline_at = null
-    where r.id = any(_ids) and r.state in ('failed', 'cancelled') and r.keep_until > _at
+    where r.id = any(_ids) and r.state in ('failed', 'cancelled') and r.keep_until > _at and r.id <> all(_undoing)
       and (r.key is null or exists (
         select from holdfast.keys k where k.workflow = r.workflow and k.key = r.key and k.run_id = r.id))
     returning r.id
   )
   select coalesce(array_agg(id), '{}') into _retried from retried;
-  delete from holdfast.steps s where s.run_id = any(_retried) and (_is_fresh or s.kind = 'failure');
+  delete from holdfast.steps s
+  where s.run_id = any(_retried) and (_is_fresh or s.kind <> 'answer' or s.has_rollback and exists (
+    select from holdfast.runs u
+    join holdfast.runs r on r.id = u.undoes and r.retries = u.retries + 1
+    join holdfast.steps d on d.run_id = u.id and d.key = s.key and d.kind = 'answer'
+    where u.undoes = s.run_id));
+  delete from holdfast.waits w where w.run_id = any(_retried) and (_is_fresh or w.kind in ('call', 'park'));
   delete from holdfast.tries t where t.run_id = any(_retried);
   perform holdfast._issue_tickets((
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at) order by r.priority desc, r.id)
@@ -62,7 +72,7 @@ begin
 
   return query
   select r.id, case when r.id = any(_retried) then 'retried' when r.state not in ('failed', 'cancelled') then 'not_ended'
-    when r.keep_until > _at then 'key_taken' else 'expired' end
+    when r.id = any(_undoing) then 'undoing' when r.keep_until > _at then 'key_taken' else 'expired' end
   from holdfast.runs r where r.id = any(_ids);
 end
 $$;

@@ -1,10 +1,10 @@
 -- Starts runs, each with its ticket if it is due. Items: id, workflow, key, group_key, priority, max_attempts, at,
--- delay_ms, deadline_ms, dedupe_ms, keep_ms, keep_done_ms, max_waiting, metadata, input, input_types. Answers
+-- delay_ms, deadline_ms, dedupe_ms, keep_ms, keep_done_ms, max_waiting, metadata, input, input_types; of a child
+-- parent_id and is_cancelled_with_parent; of a run that goes on where another one ended, that one as continues, whose priority and the like it takes. Answers
 -- one row an item, n from 1: the run that the id or key names now, and whether it was made here; or that it was not
 -- made, since max_waiting runs of its workflow wait already. Starts in flight do not see each other there.
 --
--- It works at any isolation level and locks no run's row, so a caller's long transaction holds up nobody. Of a key it
--- locks a row only if that key's run has ended, and decides in a later statement than the one that locked.
+-- It works at any isolation level and locks no run's row, so a caller's long transaction holds up nobody.
 create or replace function holdfast.start_runs(_items json)
 returns table (n integer, id uuid, is_created boolean, state text, is_same_workflow boolean, is_same_input boolean,
   is_full boolean)
@@ -14,43 +14,13 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
-  _ids uuid[] := array(select i.id from json_to_recordset(_items) i (id uuid));
   _full uuid[] := '{}';
   _new uuid[];
   _tickets holdfast_queue.job_spec[];
   _is_due_soon boolean;
 begin
   if exists (select from json_to_recordset(_items) i (key text) where i.key is not null) then
-    insert into holdfast.keys (workflow, key, run_id, dedupe)
-    select i.workflow, i.key, i.id, i.dedupe_ms * interval '1 ms'
-    from json_to_recordset(_items) i (id uuid, workflow text, key text, dedupe_ms double precision)
-    where i.key is not null and (select r.id from holdfast.runs r where r.id = i.id limit 1) is null
-    order by i.workflow, i.key
-    on conflict do nothing;
-
-    perform 1
-    from (
-      select i.* from json_to_recordset(_items) i (id uuid, workflow text, key text)
-      where i.key is not null and (select r.id from holdfast.runs r where r.id = i.id limit 1) is null
-      order by i.workflow, i.key
-    ) i cross join lateral (
-      select from holdfast.keys k
-      where k.workflow = i.workflow and k.key = i.key and k.run_id <> all(_ids)
-        and holdfast._is_key_free(k.run_id, k.dedupe, _at)
-      for update of k
-    ) freed;
-    if found then
-      update holdfast.keys k
-      set run_id = i.id, dedupe = i.dedupe_ms * interval '1 ms'
-      from (
-        select distinct on (i.workflow, i.key) i.*
-        from json_to_recordset(_items) i (id uuid, workflow text, key text, dedupe_ms double precision)
-        where i.key is not null and (select r.id from holdfast.runs r where r.id = i.id limit 1) is null
-        order by i.workflow, i.key, i.id
-      ) i
-      where k.workflow = i.workflow and k.key = i.key and k.run_id <> all(_ids)
-        and holdfast._is_key_free(k.run_id, k.dedupe, _at);
-    end if;
+    perform holdfast._take_keys(_items, _at);
   end if;
 
   if exists (select from json_to_recordset(_items) i (max_waiting integer) where i.max_waiting is not null) then
@@ -79,18 +49,23 @@ begin
     from json_to_recordset(_items) i (id uuid, workflow text, key text, group_key text, priority smallint,
       max_attempts smallint, at timestamptz, delay_ms double precision, deadline_ms double precision,
       dedupe_ms double precision, keep_ms double precision, keep_done_ms double precision, metadata json,
-      input text, input_types text)
+      input text, input_types text, parent_id uuid, is_cancelled_with_parent boolean, continues uuid)
   ), due as (
     -- Runs started together are due a microsecond apart, by id, so that their order is exact in the queue too.
     select *, coalesce(at, _at + delay_ms * interval '1 ms', _at - back * interval '1 us') as due_at from items
   ), made as (
     insert into holdfast.runs (id, workflow, state, priority, max_attempts, created_at, due_at, deadline_at,
-      keep_seconds, keep_done_seconds, key, group_key, metadata, input, input_types)
-    select i.id, i.workflow, case when i.due_at <= _at then 'waiting' else 'scheduled' end, i.priority,
-      i.max_attempts, _at, i.due_at, i.due_at + i.deadline_ms * interval '1 ms',
+      keep_seconds, keep_done_seconds, key, group_key, metadata, input, input_types, parent_id, is_cancelled_with_parent,
+      depth, chain_id)
+    select i.id, i.workflow, case when i.due_at <= _at then 'waiting' else 'scheduled' end, coalesce(o.priority, i.priority),
+      coalesce(o.max_attempts, i.max_attempts), _at, i.due_at, i.due_at + i.deadline_ms * interval '1 ms',
       holdfast._kept_seconds(i.keep_ms, i.dedupe_ms), holdfast._kept_seconds(i.keep_done_ms, i.dedupe_ms),
-      i.key, i.group_key, i.metadata, i.input::json, i.input_types
+      i.key, i.group_key, coalesce(o.metadata, i.metadata), i.input::json, i.input_types,
+      coalesce(i.parent_id, o.parent_id), coalesce(i.is_cancelled_with_parent, o.is_cancelled_with_parent, false),
+      coalesce(least(p.depth + 1, 32767), o.depth, 0), coalesce(o.chain_id, o.id)
     from due i
+    left join holdfast.runs p on p.id = i.parent_id
+    left join holdfast.runs o on o.id = i.continues
     where i.id <> all(_full) and (i.key is null or i.id = (
       select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1))
     order by i.id

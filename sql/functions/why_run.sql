@@ -42,7 +42,10 @@ begin
       from (select) x
       left join holdfast.claims c on c.run_id = _run.id and c.token = _run.token - 1);
   elsif _run.state = 'suspended' then
-    _reasons := _reasons || json_build_object('kind', 'suspended', 'until', _run.due_at, 'signals', coalesce(_run.waits_for, '{}'));
+    _reasons := _reasons || json_build_object('kind', 'suspended', 'until', _run.due_at, 'waits', (
+      select coalesce(json_agg(json_build_object('step', w.key, 'kind', w.kind, 'signal', case when w.kind = 'signal' then w.name end,
+        'child', w.child_id, 'reason', w.reason, 'since', w.opened_at, 'until', w.due_at) order by w.ordinal, w.key), '[]')
+      from holdfast.waits w where w.run_id = _run.id));
   end if;
 
   if _run.state in ('scheduled', 'waiting', 'suspended') then

@@ -47,10 +47,14 @@ create table holdfast.runs (
   priority smallint not null,
   attempt smallint not null default 0,
   max_attempts smallint not null,
+  -- How often it was brought back after its end. Children that it calls in another series are others.
+  retries smallint not null default 0,
   -- The next claim goes on with an attempt that was already counted.
   is_resuming boolean not null default false,
   -- It resumes a suspension or a release, so no rate counts it.
   is_rate_free boolean not null default false,
+  -- A cancel of its parent cancels it too.
+  is_cancelled_with_parent boolean not null default false,
   -- Due, but its line had no room when its ticket was looked at: it waits without one.
   is_set_aside boolean not null default false constraint runs_set_aside_when_waiting
     check (not is_set_aside or state = 'waiting'),
@@ -70,7 +74,13 @@ create table holdfast.runs (
   failure text constraint runs_failure_check check (failure in
     ('rejected', 'attempts_exhausted', 'lease_expired', 'timeout', 'deadline', 'invalid', 'admin')),
   reason text,
-  waits_for text[],
+  -- The run whose handler started it.
+  parent_id uuid,
+  -- Runs that continue each other are a chain; signals to any of them are the chain's. Null: it is the first.
+  chain_id uuid,
+  continued_as uuid,
+  -- The run whose kept steps it undoes.
+  undoes uuid,
   metadata json,
   input json,
   input_types text,
@@ -97,6 +107,9 @@ create index runs_waiting_group_free on holdfast.runs (workflow, group_key, (-1 
   where state = 'waiting' and is_rate_free and group_key is not null;
 -- By the token, not the state: a condition on the state would tempt the planner to scan this index in a claim or settle.
 create index runs_running on holdfast.runs (worker_id) where token % 2 = 1;
+create index runs_children on holdfast.runs (parent_id) where parent_id is not null;
+create index runs_chain on holdfast.runs (chain_id) where chain_id is not null;
+create index runs_undoing on holdfast.runs (undoes) where undoes is not null;
 create index runs_failed on holdfast.runs (id) where state = 'failed';
 create index runs_kept on holdfast.runs (keep_until) where keep_until is not null;
 create index runs_deadline on holdfast.runs (deadline_at)
@@ -111,11 +124,11 @@ create table holdfast.keys (
   primary key (workflow, key)
 );
 
--- Memos: a run's kept outcomes, write-once. `seq` is the order in which outcomes were made and are handed out again.
+-- Memos: kept outcomes of a run's steps and waits, write-once. `seq` is the order in which outcomes were made and are handed out again.
 create table holdfast.steps (
   run_id uuid not null,
   key text not null,
-  kind text not null constraint steps_kind_check check (kind in ('answer', 'failure')),
+  kind text not null constraint steps_kind_check check (kind in ('answer', 'failure', 'timeout')),
   seq integer not null,
   ordinal integer not null,
   attempt smallint not null,
@@ -126,8 +139,12 @@ create table holdfast.steps (
   value json not null,
   types text,
   args text,
+  -- It can be undone, should its run fail or be cancelled.
+  has_rollback boolean,
   primary key (run_id, key)
 );
+
+create index steps_rollback on holdfast.steps (run_id) where has_rollback;
 
 -- What is known of a step that has no kept answer: how often it was tried, its last error, and when it is due again.
 create table holdfast.tries (
@@ -155,17 +172,6 @@ create table holdfast.claims (
   reason text,
   error json,
   primary key (run_id, token)
-);
-
-create table holdfast.signals (
-  run_id uuid not null,
-  id uuid not null,
-  name text not null,
-  arrival bigint not null generated always as identity,
-  sent_at timestamptz not null,
-  payload json,
-  types text,
-  primary key (run_id, id)
 );
 
 create table holdfast.progress (
@@ -218,9 +224,15 @@ create view holdfast.all_claims as
 -- A run as the client and the command line show it.
 create view holdfast.run_views as
   select r.id, r.workflow, r.key, nullif(r.group_key, '') as group_key, r.state, r.attempt, r.max_attempts, r.priority, r.created_at, r.due_at,
-    r.claimed_at, r.lease_until, r.ended_at, r.worker_id, r.failure, r.reason, r.metadata::text, r.input::text,
+    r.claimed_at, r.lease_until, r.ended_at, r.worker_id, r.failure, r.reason, r.parent_id, r.continued_as, r.undoes, r.metadata::text, r.input::text,
     r.input_types, r.output::text, r.output_types, p.value::text as progress, p.types as progress_types,
     coalesce(r.error, (
       select c.error from holdfast.claims c where c.run_id = r.id and c.error is not null order by c.token desc limit 1
-    ))::text as error
+    ))::text as error, (
+      select json_build_object('run', u.id, 'state', u.state,
+        'undone', coalesce((
+          select json_agg(s.key order by s.seq) from holdfast.steps s where s.run_id = u.id and s.kind = 'answer'), '[]'),
+        'failed', coalesce((
+          select json_agg(s.key order by s.seq) from holdfast.steps s where s.run_id = u.id and s.kind = 'failure'), '[]'))
+      from holdfast.runs u where u.undoes = r.id order by u.retries desc limit 1) as rollback
   from holdfast.runs r left join holdfast.progress p on p.run_id = r.id;

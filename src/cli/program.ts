@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { release } from '../model/release.ts'
 import { addAudit } from './commands/audit.ts'
 import { addLimits } from './commands/limits.ts'
+import { addMessages } from './commands/messages.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addRunCommands } from './commands/runs.ts'
 import { addStart } from './commands/start.ts'
@@ -19,6 +20,7 @@ export function createProgram(): Command {
   addStart(program)
   addRunCommands(program)
   addWhy(program)
+  addMessages(program)
   addLimits(program)
   addAudit(program)
   return program

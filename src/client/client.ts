@@ -12,16 +12,20 @@ import {
   type WatchOptions,
 } from '../define/call-options.ts'
 import type { NackOptions, ReserveOptions } from '../define/hand-options.ts'
+import type { SendOptions, UnparkOptions } from '../define/message-options.ts'
 import type { ListFilter } from '../define/list-filter.ts'
-import type { StartArgs, StartOptions } from '../define/start-options.ts'
+import type { StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
 import { ClosedError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
+import type { Signal } from '../model/signal.ts'
+import type { Startable, StartArgs } from '../model/start-item.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { ByHand, type Reserved } from './by-hand.ts'
 import type { Info } from './info.ts'
-import { once } from './once.ts'
+import { once } from '../db/once.ts'
+import { Messenger, type Parked } from './messenger.ts'
 import { Reader, type Page } from './reader.ts'
 import { resend } from './resend.ts'
 import { RunWatch } from './run-watch.ts'
@@ -43,9 +47,6 @@ export interface ClientCoreOptions {
   readonly prepare: () => Promise<void>
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- what its handler gets does not matter here
-type Startable<I, O> = Workflow<I, any, O>
-
 /** Starts runs and asks about them. It needs no worker in its process. */
 export class Client {
   readonly #database: Database
@@ -55,6 +56,7 @@ export class Client {
   readonly #many: ManyStarter
   readonly #reader: Reader
   readonly #steerer: Steerer
+  readonly #messenger: Messenger
   readonly #watch: RunWatch
   readonly #waiter: Waiter
   readonly #hand: ByHand
@@ -70,6 +72,7 @@ export class Client {
     this.#many = new ManyStarter(this.#starter, clock)
     this.#reader = new Reader(database, clock, () => this.#ready())
     this.#steerer = new Steerer(database, clock, this.#reader)
+    this.#messenger = new Messenger(database, clock, this.#reader)
     this.#watch = new RunWatch(database, clock)
     this.#waiter = new Waiter(this.#reader, this.#watch, clock)
     this.#hand = new ByHand(database, clock, () => this.#ready(), this.#closing.signal)
@@ -93,9 +96,10 @@ export class Client {
    * @throws KeyReusedError if the key names a run with another input; QueueFullError past the workflow's `maxWaiting`.
    */
   async start<I, O>(workflow: Startable<I, O>, ...[input, options]: StartArgs<I, StartOptions>): Promise<Started<O>> {
-    requireWorkflow(workflow, 'start')
+    const given: unknown = workflow
+    requireWorkflow(given, 'start')
     this.#requireOpen()
-    const started = await this.#starter.start(workflow, input, options, () => this.#record(workflow))
+    const started = await this.#starter.start(given, input, options, () => this.#record(given))
     return started as Started<O>
   }
 
@@ -115,7 +119,7 @@ export class Client {
     items: readonly StartManyItem<I>[],
     options: StartManyOptions & { mode: 'each' },
   ): Promise<StartedOrError<O>[]>
-  async startMany(workflow: Workflow, items: readonly unknown[], options?: StartManyOptions): Promise<unknown> {
+  async startMany(workflow: unknown, items: readonly unknown[], options?: StartManyOptions): Promise<unknown> {
     requireWorkflow(workflow, 'startMany')
     this.#requireOpen()
     return await this.#many.start(workflow, items, options, () => this.#record(workflow))
@@ -151,6 +155,37 @@ export class Client {
   async result<O>(run: Which<O>, options?: ResultOptions): Promise<O> {
     const { timeout, abortSignal } = parseResultOptions(options)
     return (await this.#waiter.result(run, timeout, abortSignal)) as O
+  }
+
+  /**
+   * Sends a signal to a run, which `run.waitFor` receives once: before the run waits for it or after, and even before the
+   * run is there, for 24 hours. With `tx` it is sent if and when that commits.
+   *
+   * @throws RunEndedError; InvalidSignalError for a payload that does not fit the signal's schema; ArgumentError.
+   */
+  async signal<T, I>(
+    run: Which,
+    signal: Signal<T, I> | string,
+    payload: NoInfer<I>,
+    options?: SendOptions,
+  ): Promise<void> {
+    this.#requireOpen()
+    await this.#messenger.signal(run, signal, payload, options, () => this.#ready())
+  }
+
+  /**
+   * Answers what a run that is parked waits for. An answer that does not fit what the handler wants parks it again.
+   *
+   * @throws NotFoundError; InvalidStateError if it is not parked; ArgumentError if it is parked at several steps.
+   */
+  async unpark(run: Which, answer: unknown, options?: UnparkOptions): Promise<void> {
+    await this.#messenger.unpark(run, answer, options)
+  }
+
+  /** Runs that wait for a person, those that have waited longest first; at most 1,000. */
+  async parked(filter: { workflow?: string | undefined } = {}): Promise<Parked[]> {
+    await this.#ready()
+    return await this.#messenger.parked(filter.workflow)
   }
 
   /**

@@ -34,6 +34,22 @@ export interface RunView {
   readonly leaseUntil: Date | undefined
   readonly endedAt: Date | undefined
   readonly workerId: string | undefined
+  /** The run whose handler started it. */
+  readonly parentId: string | undefined
+  /** The run that went on where this one ended. */
+  readonly continuedAs: string | undefined
+  /** The run whose steps this one undoes. */
+  readonly undoes: string | undefined
+  /** What became of its kept steps after it had failed or was cancelled. */
+  readonly rollback: Rollback | undefined
+}
+
+/** The undoing of a run's kept steps: by which run, how that stands, and which steps it has undone and could not undo. */
+export interface Rollback {
+  readonly run: string
+  readonly state: State
+  readonly undone: readonly string[]
+  readonly failed: readonly string[]
 }
 
 interface RunRow {
@@ -51,6 +67,10 @@ interface RunRow {
   readonly lease_until: string | null
   readonly ended_at: string | null
   readonly worker_id: string | null
+  readonly parent_id: string | null
+  readonly continued_as: string | null
+  readonly undoes: string | null
+  readonly rollback: Rollback | null
   readonly failure: FailureCause | null
   readonly reason: string | null
   readonly metadata: string | null
@@ -88,6 +108,10 @@ export function toRunView(json: string): RunView {
     leaseUntil: toDate(row.lease_until),
     endedAt: toDate(row.ended_at),
     workerId: row.worker_id ?? undefined,
+    parentId: row.parent_id ?? undefined,
+    continuedAs: row.continued_as ?? undefined,
+    undoes: row.undoes ?? undefined,
+    rollback: row.rollback ?? undefined,
   }
 }
 

@@ -44,6 +44,12 @@ export class Steerer {
         remedy: 'Start a new run, or wait for that one to end.',
       })
     }
+    if (outcome === 'undoing') {
+      throw new InvalidStateError(`The steps of run ${id} are being undone.`, {
+        field: 'run',
+        remedy: 'Retry it once that has ended.',
+      })
+    }
     if (outcome === 'expired') {
       throw new InvalidStateError(`The time for which run ${id} is kept is over.`, {
         field: 'run',

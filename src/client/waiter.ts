@@ -1,4 +1,3 @@
-import type { Look } from '../db/run-calls.ts'
 import type { Clock } from '../model/clock.ts'
 import { formatDuration } from '../model/duration.ts'
 import { ResultTimeoutError, RunCancelledError, RunFailedError, UnserializableError } from '../model/errors.ts'
@@ -22,9 +21,14 @@ export class Waiter {
 
   async result(run: Which, limitMs: number | undefined, abortSignal: AbortSignal | undefined): Promise<unknown> {
     const id = await this.#reader.idOf(run)
-    const look =
-      limitMs === undefined ? await this.#watch.end(id, abortSignal) : await this.#endWithin(limitMs, id, abortSignal)
-    return outputOf(look.run === null ? (await this.#reader.require(id)).view : toRunView(look.run))
+    return await this.#within(limitMs, id, abortSignal, async (signal) => {
+      for (let next = id; ;) {
+        const look = await this.#watch.end(next, signal)
+        const view = look.run === null ? (await this.#reader.require(next)).view : toRunView(look.run)
+        if (view.continuedAs === undefined) return outputOf(view)
+        next = view.continuedAs
+      }
+    })
   }
 
   /** The run now, then as it is after each change; changes that follow each other fast are one. Ends with the run. */
@@ -39,13 +43,19 @@ export class Waiter {
     }
   }
 
-  async #endWithin(limitMs: number, id: string, abortSignal: AbortSignal | undefined): Promise<Look> {
+  async #within<T>(
+    limitMs: number | undefined,
+    id: string,
+    abortSignal: AbortSignal | undefined,
+    work: (abortSignal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (limitMs === undefined) return await work(abortSignal)
     const limit = new AbortController()
     const timer = this.#clock.after(limitMs, () => {
       limit.abort(new ResultTimeoutError(`Run ${id} has not ended after ${formatDuration(limitMs)}. It goes on.`))
     })
     try {
-      return await this.#watch.end(id, AbortSignal.any(abortSignal ? [abortSignal, limit.signal] : [limit.signal]))
+      return await work(AbortSignal.any(abortSignal ? [abortSignal, limit.signal] : [limit.signal]))
     } finally {
       timer.cancel()
     }

@@ -25,6 +25,20 @@ export interface Holder {
   readonly since: Date
 }
 
+/** What a suspended run waits for. */
+export interface OpenWait {
+  readonly step: string
+  readonly kind: 'sleep' | 'signal' | 'call' | 'park'
+  /** The name of the signal. */
+  readonly signal: string | undefined
+  /** The run whose end it waits for. */
+  readonly child: string | undefined
+  /** What a person is to decide. */
+  readonly reason: string | undefined
+  readonly since: Date
+  readonly until: Date | undefined
+}
+
 /** What holds a run back, or what became of it. */
 export type Reason =
   | {
@@ -50,8 +64,8 @@ export type Reason =
       readonly after: 'start' | 'retry' | 'snooze'
       readonly reason: string | undefined
     }
-  /** It waits for a time or for signals. */
-  | { readonly kind: 'suspended'; readonly until: Date | undefined; readonly signals: readonly string[] }
+  /** It sleeps, or waits for signals, children or a person; `until`: when it goes on at the latest. */
+  | { readonly kind: 'suspended'; readonly until: Date | undefined; readonly waits: readonly OpenWait[] }
   | {
       readonly kind: 'paused'
       readonly since: Date

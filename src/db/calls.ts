@@ -125,6 +125,7 @@ export interface SweepPasses {
   readonly prune_runs: []
   readonly reissue_tickets: []
   readonly mend_lines: []
+  readonly mend_signals: []
 }
 
 export async function sweepPass<Pass extends keyof SweepPasses>(

@@ -27,6 +27,14 @@ export interface ClaimRow {
   readonly tries: string | null
   readonly lease_until_ms: number
   readonly is_limited: boolean
+  readonly rare: string | null
+}
+
+/** What few runs have. */
+interface Rarities {
+  readonly retries: number
+  readonly undoes: string | null
+  readonly undone: readonly Memo[] | null
 }
 
 /** What a call claimed, and the runs that it left to the other of `claim_runs` and `claim_lines`. */
@@ -46,6 +54,7 @@ export function readClaims(rows: readonly ClaimRow[]): Claimed {
 }
 
 function toClaim(row: ClaimRow, token: number): Claim {
+  const rare = row.rare === null ? undefined : (JSON.parse(row.rare) as Rarities)
   return {
     id: row.id,
     token,
@@ -61,6 +70,8 @@ function toClaim(row: ClaimRow, token: number): Claim {
     memos: row.memos === null ? [] : (JSON.parse(row.memos) as Memo[]),
     leaseUntil: new Date(row.lease_until_ms),
     tries: row.tries === null ? [] : (JSON.parse(row.tries) as PendingTry[]),
+    retries: rare?.retries ?? 0,
+    undone: rare?.undoes ? { id: rare.undoes, memos: rare.undone ?? [] } : undefined,
   }
 }
 
@@ -129,11 +140,25 @@ export interface KeepItem {
   readonly tries: number
   readonly duration_ms: number
   readonly args: string | undefined
+  readonly has_rollback?: boolean | undefined
 }
 
 export function keepItem({ id, token }: Pick<Claim, 'id' | 'token'>, memo: NewMemo): KeepItem {
-  const { key, kind, value, types, seq, ordinal, tries, durationMs, args } = memo
-  return { id, token, key, kind, value, types, seq, ordinal, tries, duration_ms: durationMs, args }
+  const { key, kind, value, types, seq, ordinal, tries, durationMs, args, hasRollback } = memo
+  return {
+    id,
+    token,
+    key,
+    kind,
+    value,
+    types,
+    seq,
+    ordinal,
+    tries,
+    duration_ms: durationMs,
+    args,
+    has_rollback: hasRollback,
+  }
 }
 
 /** The ids of a column. */
@@ -154,6 +179,7 @@ export function keepValues(items: readonly KeepItem[], isOnce: boolean): unknown
     plainArray(items, (item) => item.tries),
     plainArray(items, (item) => item.duration_ms),
     textArray(items, (item) => item.args),
+    textArray(items, (item) => (item.has_rollback ? 'true' : undefined)),
     isOnce,
   ]
 }
@@ -176,7 +202,7 @@ export async function keepOnce(database: Database, item: KeepItem, on: Queryable
   return problem
 }
 
-function lostLease(runId: string, reason: LeaseLostReason): LeaseLostError {
+export function lostLease(runId: string, reason: LeaseLostReason): LeaseLostError {
   return new LeaseLostError(`The lease on run ${runId} was lost (${reason}).`, reason)
 }
 

@@ -1,14 +1,17 @@
 import type { Claim } from '../model/claim.ts'
 import type { Encoded } from '../model/codec.ts'
 import type { LeaseLostError } from '../model/errors.ts'
-import type { Journal, Memo, NewMemo, PendingTry, StoredOutcome } from '../model/journal.ts'
+import type { Journal, Memo, NewMemo, NewWait, PendingTry, StoredOutcome, WaitAnswer } from '../model/journal.ts'
 import type { Queryable } from '../model/run.ts'
 import { Batcher } from './batcher.ts'
 import { keepProgress } from './calls.ts'
 import { keepItem, keepSteps, storedOrLost, type KeepItem, type KeepProblem } from './claim-calls.ts'
 import type { Database } from './database.ts'
+import { once } from './once.ts'
 import { patiently, type Patience } from './patience.ts'
+import { recordDefinitions } from './record-definitions.ts'
 import { Transactions } from './transactions.ts'
+import { openWaits, waitItem, type WaitItem } from './wait-calls.ts'
 
 /**
  * Where the claims of one worker keep their outcomes. Outcomes of all runs in flight share statements and commits; a
@@ -17,16 +20,29 @@ import { Transactions } from './transactions.ts'
 export class JournalStore {
   readonly #memos: Batcher<KeepItem, StoredOutcome>
   readonly #progress: Batcher<ProgressItem, undefined>
+  readonly #waits: Batcher<WaitItem, WaitAnswer>
   readonly #transactions: Transactions
+  readonly #database: Database
+  readonly #patience: Patience
+  /** Definitions of children that this process has put on record. */
+  readonly #recorded = new Map<string, Promise<void>>()
 
   constructor(database: Database, patience: Patience) {
     const { clock } = patience
+    this.#database = database
+    this.#patience = patience
     this.#transactions = new Transactions(database, patience)
     this.#memos = new Batcher<KeepItem, StoredOutcome>({
       clock,
       until: patience.until,
       sizeOf: (item) => item.value.length + (item.types?.length ?? 0) + (item.args?.length ?? 0) + 200,
       flush: (items) => patiently(patience, async () => stored(items, await keepSteps(database, items))),
+    })
+    this.#waits = new Batcher<WaitItem, WaitAnswer>({
+      clock,
+      until: patience.until,
+      sizeOf: (item) => (item.child ? item.child.input.length + 600 : 300),
+      flush: (items) => patiently(patience, () => openWaits(database, items)),
     })
     this.#progress = new Batcher({
       clock,
@@ -46,6 +62,16 @@ export class JournalStore {
 
   keep(claim: Claim, memo: NewMemo): Promise<StoredOutcome> {
     return this.#memos.add(keepItem(claim, memo))
+  }
+
+  async openWait(claim: Claim, wait: NewWait): Promise<WaitAnswer> {
+    const workflow = wait.child?.workflow
+    if (workflow) {
+      await once(this.#recorded, workflow.definition.fingerprint + workflow.name, async () => {
+        await patiently(this.#patience, () => recordDefinitions(this.#database, [workflow]))
+      })
+    }
+    return await this.#waits.add(waitItem(claim, wait))
   }
 
   progress(claim: Claim, { json, types }: Encoded): void {
@@ -83,6 +109,10 @@ class LiveJournal implements Journal {
 
   transact(body: (tx: Queryable) => Promise<NewMemo>): Promise<StoredOutcome> {
     return this.#store.transact(this.#claim, body)
+  }
+
+  open(wait: NewWait): Promise<WaitAnswer> {
+    return this.#store.openWait(this.#claim, wait)
   }
 
   progress(value: Encoded): void {

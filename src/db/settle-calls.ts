@@ -1,5 +1,6 @@
 import type { Claim } from '../model/claim.ts'
 import type { LeaseLostReason } from '../model/errors.ts'
+import type { StartItem } from '../model/start-item.ts'
 import { jsonArray, plainArray, textArray } from './arrays.ts'
 import { idsOf, readClaims, type ClaimRow } from './claim-calls.ts'
 import type { Database } from './database.ts'
@@ -24,7 +25,7 @@ export interface SettleDetails {
   readonly failure?: string | undefined
   readonly reason?: string | undefined
   readonly error?: unknown
-  readonly waits_for?: readonly string[] | undefined
+  readonly next?: StartItem | undefined
   readonly memos?: readonly object[] | undefined
   readonly tries?: readonly object[] | undefined
 }

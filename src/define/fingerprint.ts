@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Definition } from '../model/workflow.ts'
 
 /** What of a definition stays in the process: code, which the database neither keeps nor compares. */
-const codeOnly = new Set(['input', 'output', 'handler', 'errors', 'nonRetryable', 'group'])
+const codeOnly = new Set(['input', 'output', 'handler', 'errors', 'nonRetryable', 'group', 'onMismatch'])
 
 /**
  * Of what the database must know of a definition, and of nothing else: the same in every process and however an option

@@ -1,10 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidInputError, InvalidOutputError } from '../model/errors.ts'
+import { InvalidInputError, InvalidOutputError, InvalidSignalError } from '../model/errors.ts'
 import type { SchemaIssue } from '../model/errors.ts'
 import type { Schema } from '../model/schema.ts'
 import type { Definition } from '../model/workflow.ts'
 
-type Invalid = typeof InvalidInputError | typeof InvalidOutputError
+type Invalid = typeof InvalidInputError | typeof InvalidOutputError | typeof InvalidSignalError
 
 /** The input as the handler gets it; without a schema, as it was given. Throws InvalidInputError. */
 export function parseInput(definition: Pick<Definition, 'name' | 'input'>, value: unknown): Promise<unknown> {
@@ -14,6 +14,11 @@ export function parseInput(definition: Pick<Definition, 'name' | 'input'>, value
 /** The output as `result` gives it; without a schema, as it was returned. Throws InvalidOutputError. */
 export function parseOutput(definition: Pick<Definition, 'name' | 'output'>, value: unknown): Promise<unknown> {
   return parse(definition.output, value, `output of workflow '${definition.name}'`, 'output', InvalidOutputError)
+}
+
+/** A signal's payload, or a person's answer, as the handler gets it. Throws InvalidSignalError. */
+export function parseSignal(schema: Schema | undefined, name: string, value: unknown): Promise<unknown> {
+  return parse(schema, value, `payload of "${name}"`, 'payload', InvalidSignalError)
 }
 
 async function parse(

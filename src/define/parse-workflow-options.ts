@@ -33,6 +33,7 @@ export function parseWorkflowOptions(given: unknown): Definition {
     dedupeMs: options.dedupe,
     maxWaiting: options.maxWaiting,
     maxSteps: options.maxSteps,
+    onMismatch: options.onMismatch,
     errors: Object.freeze([...options.errors]),
     group: options.group,
     limits: resolveLimits(options),

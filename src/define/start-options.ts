@@ -35,9 +35,6 @@ export interface StartOptions {
   allowDifferentInput?: boolean | undefined
 }
 
-/** What `start` and its like take after the workflow: the input may be left out only where the workflow takes none. */
-export type StartArgs<I, O> = undefined extends I ? [input?: NoInfer<I>, options?: O] : [input: NoInfer<I>, options?: O]
-
 /** Each option once read: durations are milliseconds. */
 export interface ReadStartOptions {
   readonly key: string | undefined

@@ -6,7 +6,8 @@ import type { ResolvedRetry } from '../model/retry.ts'
 import { resolveRetry } from '../model/retry.ts'
 import type { Run } from '../model/run.ts'
 import type { Parsed, Schema } from '../model/schema.ts'
-import { custom, duration, flag, whole, wholeUpTo } from './checks.ts'
+import type { OnMismatch } from '../model/workflow.ts'
+import { custom, duration, flag, oneOf, whole, wholeUpTo } from './checks.ts'
 import { concurrency, rate } from './limit-checks.ts'
 import type { GivenConcurrency, GivenRate } from './limit-checks.ts'
 import type { OptionTable } from './option.ts'
@@ -62,6 +63,11 @@ export interface WorkflowOptions<
   maxWaiting?: number | undefined
   /** Steps and waits a run may have; warned at half of it. Default: 10000. */
   maxSteps?: number | undefined
+  /**
+   * What becomes of a run whose handler went another way than its record, after a deploy say: a warning, a run parked for
+   * a person, or a failed one. Default: warn.
+   */
+  onMismatch?: OnMismatch | undefined
   /** Error classes that come back as themselves from a step's kept failure. Default: []. */
   errors?: readonly ErrorClass[] | undefined
 }
@@ -84,6 +90,7 @@ export interface ReadWorkflowOptions {
   readonly dedupe: number
   readonly maxWaiting: number | undefined
   readonly maxSteps: number
+  readonly onMismatch: OnMismatch
   readonly errors: readonly ErrorClass[]
   readonly group: Limits<never>['group']
   readonly concurrency: GivenConcurrency | undefined
@@ -196,6 +203,12 @@ export const workflowOptions: OptionTable<WorkflowOptions, ReadWorkflowOptions> 
     default: 10000,
     check: whole(1),
     doc: 'Steps and waits a run may have; warned at half of it.',
+  },
+  onMismatch: {
+    type: "'warn' | 'park' | 'fail'",
+    default: 'warn',
+    check: oneOf(['warn', 'park', 'fail']),
+    doc: 'What becomes of a run whose handler went another way than its record, after a deploy say: a warning, a run parked for a person, or a failed one.',
   },
   errors: {
     type: 'Error classes',

@@ -11,16 +11,20 @@ import {
   RunCancelledError,
   TimeoutError,
   type LeaseLostReason,
+  type MismatchError,
 } from '../model/errors.ts'
 import type { Journal } from '../model/journal.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Ending, Outcome } from '../model/outcome.ts'
 import { storeError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
+import type { CallsOptions } from './calls.ts'
 import { backoff, outcomeOfThrown, outcomeOfValue } from './outcome-of.ts'
 import { createRunHandle } from './run-handle.ts'
 import { Scope } from './scope.ts'
-import { Steps } from './steps.ts'
+import { Mismatch } from './mismatch.ts'
+import { Operations } from './operations.ts'
+import { undo } from './undo.ts'
 
 /**
  * One claim: history + handler -> outcome. It knows no database and no process: it sees only the Journal, the clock and
@@ -45,6 +49,8 @@ export type Interruption =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'released' }
 
+const keepsFailures: ReadonlySet<Outcome['kind']> = new Set(['done', 'continued', 'failed', 'suspended'])
+
 /** How long a handler that has ended waits for steps of its that are under way. */
 const longestLastStepsMs = 10_000
 
@@ -55,9 +61,10 @@ export class Execution {
   readonly #directives = new Set<Directive>()
   readonly #beganAt: number
   /** Made by the first call on `run`: many handlers make none. */
-  #madeSteps: Steps | undefined
+  #made: Operations | undefined
   /** What the handler answered, while steps of its are still under way. */
   #answered: Outcome | undefined
+  #mismatch: Mismatch | undefined
   #resolve: (ending: Ending) => void = () => undefined
 
   constructor(options: ExecutionOptions) {
@@ -65,7 +72,7 @@ export class Execution {
     this.#options = options
     this.#beganAt = clock.monotonic()
     this.#ending = new Promise((resolve) => void (this.#resolve = resolve))
-    this.#scope = new Scope(clock, log, (wakeMs) => this.#end({ kind: 'suspended', wakeMs }))
+    this.#scope = new Scope(clock, log, (wakeMs) => this.#rest(wakeMs))
   }
 
   /** Runs the handler. Never rejects. */
@@ -101,22 +108,29 @@ export class Execution {
     }
   }
 
-  get #steps(): Steps {
-    return (this.#madeSteps ??= this.#makeSteps())
+  /** Signals may have come for it. */
+  hear(): void {
+    this.#made?.waits.hear()
   }
 
-  #makeSteps(): Steps {
+  get #operations(): Operations {
+    return (this.#made ??= new Operations(this.#callsOptions()))
+  }
+
+  #callsOptions(): CallsOptions {
     const { definition, claim, journal, clock, log } = this.#options
-    return new Steps({
+    return {
       definition,
       runId: claim.id,
+      retries: claim.retries,
       journal,
       scope: this.#scope,
       clock,
       log,
       claimBeganAt: this.#beganAt,
       onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
-    })
+      onMismatch: (error) => this.#meet(error),
+    }
   }
 
   async #handle(): Promise<Outcome> {
@@ -127,7 +141,7 @@ export class Execution {
       input = await parseInput(definition, decode(claim.input.json, claim.input.types))
     } catch (thrown) {
       const error = storeError(thrown)
-      if (!(thrown instanceof InvalidInputError)) return outcomeOfThrown(context, thrown)
+      if (!(thrown instanceof InvalidInputError)) return await outcomeOfThrown(context, thrown)
       return { kind: 'failed', failure: 'invalid', reason: error.message, error }
     }
     const { journal, lease, log } = this.#options
@@ -136,17 +150,37 @@ export class Execution {
       journal,
       lease,
       scope: this.#scope,
-      steps: () => this.#steps,
+      operations: () => this.#operations,
       clock,
       log,
       onDirective: (directive) => this.#directives.add(directive),
       onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
     })
+    const { undone } = claim
     try {
+      if (undone) {
+        const undoing = await undo(
+          { ...this.#options, undone, input, run, calls: this.#callsOptions() },
+          this.#operations,
+        )
+        // What undoes a run has an output of its own.
+        return await outcomeOfValue({ ...context, definition: { ...definition, output: undefined } }, undoing)
+      }
       return await outcomeOfValue(context, await definition.handler(input as never, run))
     } catch (thrown) {
-      return outcomeOfThrown(context, thrown)
+      return await outcomeOfThrown(context, thrown)
     }
+  }
+
+  /** At rest with a wait open. */
+  #rest(wakeMs: number | undefined): void {
+    this.#made?.calls.checkAtRest()
+    if (!this.#mismatch?.isFinal) this.#end({ kind: 'suspended', wakeMs })
+  }
+
+  #meet(error: MismatchError): void {
+    this.#mismatch ??= new Mismatch(this.#options, this.#scope, (outcome, refusal) => this.#stop(outcome, refusal))
+    this.#mismatch.meet(error, this.#operations.calls.deliveries)
   }
 
   #runOut(isDeadline: boolean): void {
@@ -170,8 +204,8 @@ export class Execution {
     const { clock, log } = this.#options
     if (!this.#scope.isOpen) return
     this.#scope.close()
-    const underWay = this.#madeSteps?.underWay
-    if (outcome.kind === 'done' || !underWay?.count) return this.#end(outcome)
+    const underWay = this.#made?.calls.underWay
+    if (outcome.kind === 'done' || outcome.kind === 'continued' || !underWay?.count) return this.#end(outcome)
     this.#answered = outcome
     const beganAt = clock.monotonic()
     const enough = new AbortController()
@@ -191,14 +225,15 @@ export class Execution {
   #end(outcome: Outcome, refusal?: Error): void {
     if (this.#scope.isOver) return
     this.#scope.end(refusal)
-    const steps = this.#madeSteps
+    const calls = this.#made?.calls
+    this.#made?.waits.close()
     // At rest, too, the handler has gone past every failure it has met.
-    const isKept = outcome.kind === 'done' || outcome.kind === 'failed' || outcome.kind === 'suspended'
-    const passed = isKept && steps ? steps.passedFailures : []
-    const tried = steps ? steps.tried.filter((step) => !passed.some((memo) => memo.key === step.key)) : []
+    const isKept = keepsFailures.has(outcome.kind)
+    const passed = isKept && calls ? calls.failures.passed : []
+    const tried = calls ? calls.failures.tried.filter((step) => !passed.some((memo) => memo.key === step.key)) : []
     this.#resolve({
       outcome,
-      recalled: steps?.recalled ?? 0,
+      recalled: calls?.ledger.recalled ?? 0,
       failures: passed,
       tries: [...tried, ...this.#scope.triedWaits],
     })

@@ -1,3 +1,4 @@
+import { makeStart } from '../define/make-start.ts'
 import { parseOutput } from '../define/parse-schema.ts'
 import type { Claim } from '../model/claim.ts'
 import type { Clock } from '../model/clock.ts'
@@ -25,7 +26,7 @@ export async function outcomeOfValue(context: Context, value: unknown): Promise<
   const { definition, directives } = context
   try {
     const steer = Directive.steerOf(value)
-    if (steer) return outcomeOfSteer(context, steer)
+    if (steer) return await outcomeOfSteer(context, steer)
     const unused = [...directives][0]
     if (unused) {
       throw new UnusedDirectiveError(`The handler made run.${unused.kind}() and neither returned nor threw it.`, {
@@ -34,15 +35,15 @@ export async function outcomeOfValue(context: Context, value: unknown): Promise<
     }
     return { kind: 'done', output: encode(await parseOutput(definition, value), 'output') }
   } catch (error) {
-    return outcomeOfThrown(context, error)
+    return await outcomeOfThrown(context, error)
   }
 }
 
 /** What becomes of the run when its handler threw. */
-export function outcomeOfThrown(context: Context, thrown: unknown): Outcome {
+export async function outcomeOfThrown(context: Context, thrown: unknown): Promise<Outcome> {
   const { nonRetryable } = context.definition.retry
   const steer = Directive.steerOf(thrown)
-  if (steer) return outcomeOfSteer(context, steer)
+  if (steer) return await outcomeOfSteer(context, steer)
   const error = storeError(thrown, { nonRetryable })
   if (isNonRetryable(thrown, nonRetryable)) {
     return { kind: 'failed', failure: 'rejected', reason: error.message, error }
@@ -54,11 +55,26 @@ export function backoff({ definition, claim, clock }: Pick<Context, 'definition'
   return backoffMs(definition.retry, Math.max(1, claim.attempt), () => clock.random())
 }
 
-function outcomeOfSteer(context: Context, steer: Steer): Outcome {
+async function outcomeOfSteer(context: Context, steer: Steer): Promise<Outcome> {
+  if (steer.kind === 'continue') return await continued(context, steer.input)
   return steering[steer.kind](context, steer as never)
 }
 
-const steering: { readonly [K in DirectiveKind]: (context: Context, steer: Extract<Steer, { kind: K }>) => Outcome } = {
+/** The run that goes on, under the same key. The rest of what was said at the first one's start stays, too. */
+async function continued(context: Context, input: unknown): Promise<Outcome> {
+  const { definition, claim, clock } = context
+  const { id, key, workflow } = claim
+  try {
+    const { item } = await makeStart({ name: workflow, definition }, input, key === undefined ? {} : { key }, clock)
+    return { kind: 'continued', next: { ...item, max_waiting: undefined, continues: id } }
+  } catch (error) {
+    return await outcomeOfThrown(context, error)
+  }
+}
+
+type Settling = Exclude<DirectiveKind, 'continue'>
+
+const steering: { readonly [K in Settling]: (context: Context, steer: Extract<Steer, { kind: K }>) => Outcome } = {
   retry: (context, { delayMs, reason }) => ({
     kind: 'retry',
     delayMs: delayMs ?? backoff(context),

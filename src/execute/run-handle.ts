@@ -7,16 +7,18 @@ import { ArgumentError, LeaseLostError } from '../model/errors.ts'
 import { uuidv4 } from '../model/id.ts'
 import type { Journal } from '../model/journal.ts'
 import type { Logger } from '../model/logger.ts'
-import type { Run } from '../model/run.ts'
+import type { Run, WaitOptions } from '../model/run.ts'
+import type { Signal } from '../model/signal.ts'
+import type { Workflow } from '../model/workflow.ts'
 import type { Scope } from './scope.ts'
-import type { Steps } from './steps.ts'
+import type { Operations } from './operations.ts'
 
 export interface RunHandleOptions {
   readonly claim: Claim
   readonly journal: Journal
   readonly lease: Lease
   readonly scope: Scope
-  readonly steps: () => Steps
+  readonly operations: () => Operations
   readonly clock: Clock
   readonly log: Logger
   readonly onDirective: (directive: Directive) => void
@@ -27,7 +29,7 @@ const maxProgressBytes = 64 * 1024
 
 /** Makes the `run` that a handler gets. Its functions can be taken off it and passed on. */
 export function createRunHandle(options: RunHandleOptions): Run {
-  const { claim, journal, lease, scope, steps, clock, log, onDirective, onLost } = options
+  const { claim, journal, lease, scope, operations, clock, log, onDirective, onLost } = options
   const steer = (how: Steer): Directive => {
     const directive = new Directive(how)
     onDirective(directive)
@@ -48,11 +50,22 @@ export function createRunHandle(options: RunHandleOptions): Run {
       return scope.abortSignal
     },
     log,
-    step: (name, fn, stepOptions) => steps().step(name, fn, stepOptions) as never,
-    transaction: (name, fn, stepOptions) => steps().transaction(name, fn, stepOptions) as never,
-    now: () => steps().value('[now]', () => new Date(clock.wallClock())) as Promise<Date>,
-    random: () => steps().value('[random]', () => clock.random()) as Promise<number>,
-    uuid: () => steps().value('[uuid]', () => uuidv4(clock)) as Promise<string>,
+    step: (name, fn, stepOptions) => operations().steps.step(name, fn, stepOptions) as never,
+    transaction: (name, fn, stepOptions) => operations().steps.transaction(name, fn, stepOptions) as never,
+    now: () => operations().steps.value('[now]', () => new Date(clock.wallClock())) as Promise<Date>,
+    random: () => operations().steps.value('[random]', () => clock.random()) as Promise<number>,
+    uuid: () => operations().steps.value('[uuid]', () => uuidv4(clock)) as Promise<string>,
+    sleep: (name, duration) => operations().waits.sleep(name, duration) as Promise<void>,
+    sleepUntil: (name, at) => operations().waits.sleepUntil(name, at) as Promise<void>,
+    waitFor: (signal: Signal | string, waitOptions?: WaitOptions) =>
+      operations().waits.waitFor(signal, waitOptions) as never,
+    park: (name, parkOptions) => operations().waits.park(name, parkOptions),
+    call: (workflow, ...[input, childOptions]) =>
+      operations().children.make('call', workflow as Workflow, input, childOptions) as never,
+    start: (workflow, ...[input, childOptions]) =>
+      operations().children.make('start', workflow as Workflow, input, childOptions) as never,
+    map: (name, items, fn, mapOptions) => operations().map(name, items, fn, mapOptions),
+    version: (name, min, max) => operations().version(name, min, max),
     progress: (value) => {
       const encoded = encode(value, 'progress', { maxBytes: maxProgressBytes })
       if (!scope.isOver) journal.progress(encoded)
@@ -77,6 +90,7 @@ export function createRunHandle(options: RunHandleOptions): Run {
       steer({ kind: 'snooze', delayMs: parseDuration(after, 'after'), reason: readReason(reason) }),
     fail: (reason, { cause } = {}) =>
       steer({ kind: 'fail', reason: readReason(reason) ?? 'No reason was given.', failureCause: cause }),
+    continueAs: (input) => steer({ kind: 'continue', input }),
   }
 }
 

@@ -16,16 +16,16 @@ import type { TriedStep } from '../model/outcome.ts'
 export class Scope {
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #onRest: (wakeMs: number) => void
+  readonly #onRest: (wakeMs: number | undefined) => void
   readonly #outstanding = new Set<PendingCall>()
-  readonly #waits: Wait[] = []
+  readonly #waiting = new Map<PendingCall, Wait>()
   #abort: AbortController | undefined
   #refusal: Error | undefined
   #isOpen = true
   #isOver = false
   #isToldOff = false
 
-  constructor(clock: Clock, log: Logger, onRest: (wakeMs: number) => void) {
+  constructor(clock: Clock, log: Logger, onRest: (wakeMs: number | undefined) => void) {
     this.#clock = clock
     this.#log = log
     this.#onRest = onRest
@@ -52,13 +52,15 @@ export class Scope {
 
   get triedWaits(): readonly TriedStep[] {
     const now = this.#clock.monotonic()
-    return this.#waits.flatMap(({ tried, wakeAt }) => (tried ? [{ ...tried, retryMs: Math.max(0, wakeAt - now) }] : []))
+    return Array.from(this.#waiting.values()).flatMap(({ tried, wakeAt = now }) =>
+      tried ? [{ ...tried, retryMs: Math.max(0, wakeAt - now) }] : [],
+    )
   }
 
   /** A promise for the call, which `begin` settles through its caller; or what calls get after the end. */
   call(name: string, begin: (caller: Caller) => void): Promise<unknown> {
     if (!this.#isOpen) return this.#late(name)
-    const call = new PendingCall(this.#leave)
+    const call = new PendingCall(this.#leave, this.#return)
     this.#outstanding.add(call)
     begin(call)
     return call.promise
@@ -66,8 +68,13 @@ export class Scope {
 
   readonly #leave = (call: PendingCall, wait: Wait | undefined): void => {
     this.#outstanding.delete(call)
-    if (wait) this.#waits.push(wait)
-    if (this.#waits.length > 0) this.#checkRest()
+    if (wait) this.#waiting.set(call, wait)
+    else this.#waiting.delete(call)
+    if (this.#waiting.size > 0) this.#checkRest()
+  }
+
+  readonly #return = (call: PendingCall): void => {
+    if (this.#waiting.delete(call)) this.#outstanding.add(call)
   }
 
   /** Throws once nothing may begin any more, for a body that was held up. */
@@ -87,7 +94,7 @@ export class Scope {
     this.#refusal = refusal
     if (refusal) {
       this.#abort?.abort(refusal)
-      for (const call of this.#outstanding) call.refuse(refusal)
+      for (const call of [...this.#outstanding, ...this.#waiting.keys()]) call.refuse(refusal)
     }
     this.close()
   }
@@ -95,9 +102,10 @@ export class Scope {
   #checkRest(): void {
     if (this.#outstanding.size > 0) return
     this.#clock.whenIdle(() => {
-      if (this.#isOpen && this.#outstanding.size === 0) {
-        this.#onRest(Math.max(0, Math.min(...this.#waits.map((wait) => wait.wakeAt)) - this.#clock.monotonic()))
-      }
+      if (!this.#isOpen || this.#outstanding.size > 0 || this.#waiting.size === 0) return
+      const wakes = Array.from(this.#waiting.values()).flatMap(({ wakeAt }) => wakeAt ?? [])
+      const now = this.#clock.monotonic()
+      this.#onRest(wakes.length === 0 ? undefined : Math.max(0, Math.min(...wakes) - now))
     })
   }
 
@@ -121,11 +129,13 @@ export class Scope {
 class PendingCall implements Caller {
   readonly promise: Promise<unknown>
   readonly #leave: (call: PendingCall, wait: Wait | undefined) => void
+  readonly #return: (call: PendingCall) => void
   #resolve!: (value: unknown) => void
   #reject!: (reason: unknown) => void
 
-  constructor(leave: (call: PendingCall, wait: Wait | undefined) => void) {
+  constructor(leave: (call: PendingCall, wait: Wait | undefined) => void, comeBack: (call: PendingCall) => void) {
     this.#leave = leave
+    this.#return = comeBack
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -146,6 +156,10 @@ class PendingCall implements Caller {
     this.#leave(this, wait)
   }
 
+  comeBack(): void {
+    this.#return(this)
+  }
+
   /** A call that nobody awaits must not end the process when it fails. */
   refuse(reason: unknown): void {
     this.promise.catch(ignore)
@@ -159,13 +173,15 @@ const ignore = (): void => undefined
 export interface Caller {
   resolve(value: unknown): void
   reject(reason: unknown): void
-  /** It waits for a time of its own: it settles in a later claim, never in this one. */
+  /** It settles in a later claim, unless it comes back before this one is at rest. */
   wait(wait: Wait): void
+  /** It waited, and is in flight again. */
+  comeBack(): void
 }
 
 export interface Wait {
-  /** By the clock's monotonic time. */
-  readonly wakeAt: number
+  /** When the claim has to be woken for it, by the clock's monotonic time; undefined: the database knows. */
+  readonly wakeAt: number | undefined
   /** What to put on record of it. */
   readonly tried: Omit<TriedStep, 'retryMs'> | undefined
 }

@@ -1,51 +1,29 @@
-import type { Clock } from '../model/clock.ts'
 import { decode, encode } from '../model/codec.ts'
 import { Directive } from '../model/directive.ts'
 import { LeaseLostError } from '../model/errors.ts'
-import type { Journal, MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
-import type { Logger } from '../model/logger.ts'
+import type { MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
 import { backoffMs } from '../model/retry.ts'
 import type { Queryable, Step } from '../model/run.ts'
 import { isNonRetryable, reviveError, storeError, type StoredError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
-import type { Deliveries, Place } from './deliveries.ts'
-import type { Failures } from './failures.ts'
+import type { Calls } from './calls.ts'
+import type { Place } from './deliveries.ts'
 import type { Call } from './ledger.ts'
-import type { Caller, Scope } from './scope.ts'
+import type { Caller } from './scope.ts'
 import { bounded, StepHandle } from './step-handle.ts'
 import type { ResolvedStepOptions } from './step-options.ts'
-import type { UnderWay } from './under-way.ts'
-
-export interface StepsOptions {
-  readonly definition: Definition
-  readonly runId: string
-  readonly journal: Journal
-  readonly scope: Scope
-  readonly clock: Clock
-  readonly log: Logger
-  /** By the clock's monotonic time. */
-  readonly claimBeganAt: number
-  readonly onLost: (error: LeaseLostError) => void
-}
 
 /** The body of a step. One in a transaction may be run any number of times before its answer is kept, in the same. */
 export type Body =
   | { readonly kind: 'plain'; readonly run: (step: Step) => unknown }
   | { readonly kind: 'transaction'; readonly run: (step: Step, tx: Queryable) => unknown }
 
-/** What the step calls of a claim share. */
-export interface Surroundings extends StepsOptions {
-  readonly deliveries: Deliveries
-  readonly failures: Failures
-  readonly underWay: UnderWay
-}
-
 /** Longer waits between tries are spent suspended, so that they hold neither slot nor memory. */
 const longestWaitInMemoryMs = 10_000
 
 /** One call of a step that has no kept outcome: its tries, and what becomes of the last one. */
 export class StepCall {
-  readonly #around: Surroundings
+  readonly #calls: Calls
   readonly #call: Call
   readonly #options: ResolvedStepOptions
   readonly #body: Body
@@ -57,22 +35,23 @@ export class StepCall {
   /** Whether the body or the journal is to blame for what is thrown: a body may throw another run's LeaseLostError. */
   #isInBody = false
 
-  constructor(around: Surroundings, call: Call, options: ResolvedStepOptions, body: Body, caller: Caller) {
-    this.#around = around
+  constructor(calls: Calls, call: Call, options: ResolvedStepOptions, body: Body, caller: Caller) {
+    this.#calls = calls
     this.#call = call
     this.#options = options
     this.#body = body
     this.#caller = caller
     this.#tries = call.pendingTry?.tries ?? 0
-    this.#beganAt = around.clock.monotonic()
+    this.#beganAt = calls.options.clock.monotonic()
     // By this call the handler has gone past every failure it has met.
-    this.#passed = around.failures.keepPassed()
+    this.#passed = calls.failures.keepPassed()
     this.#passed?.catch(() => undefined)
   }
 
   /** All its tries, up to the one whose outcome it has, or until it waits for longer than this claim lasts. */
   async run(): Promise<void> {
-    const { claimBeganAt, clock, definition, journal, runId, scope, underWay } = this.#around
+    const { underWay } = this.#calls
+    const { claimBeganAt, clock, definition, journal, runId, scope } = this.#calls.options
     const { pendingTry } = this.#call
     const body = this.#body
     let delayMs = pendingTry && pendingTry.waitMs - (this.#beganAt - claimBeganAt)
@@ -107,7 +86,7 @@ export class StepCall {
 
   /** Answers how long to wait in memory before the next try; undefined: there is none, or not in this claim. */
   #caught(thrown: unknown): number | undefined {
-    const { onLost, scope } = this.#around
+    const { onLost, scope } = this.#calls.options
     if (!this.#isInBody && thrown instanceof LeaseLostError) onLost(thrown)
     else if (!this.#isInBody && !scope.isOpen) return undefined
     else if (Directive.steerOf(thrown)) this.#taken.hand(() => this.#caller.reject(thrown))
@@ -116,11 +95,11 @@ export class StepCall {
   }
 
   async #make(step: StepHandle, body: () => unknown): Promise<NewMemo> {
-    const { clock, log, scope, underWay } = this.#around
+    const { clock, log, scope } = this.#calls.options
     const { key } = this.#call
     scope.requireOpen()
     this.#isInBody = true
-    const enter = (): unknown => underWay.enter(key, body)
+    const enter = (): unknown => this.#calls.underWay.enter(key, body)
     const { timeoutMs } = this.#options
     const answer = await (timeoutMs === undefined ? enter() : bounded(step, timeoutMs, clock, log, enter))
     if (Directive.steerOf(answer)) throw answer as Directive
@@ -132,7 +111,7 @@ export class StepCall {
   }
 
   #afterFailure(thrown: unknown): number | undefined {
-    const { clock, definition, failures, scope } = this.#around
+    const { clock, definition, scope } = this.#calls.options
     const { retry, maxTries } = this.#options
     const nonRetryable = [...(retry?.nonRetryable ?? []), ...definition.retry.nonRetryable]
     const error = storeError(thrown, { nonRetryable })
@@ -144,7 +123,7 @@ export class StepCall {
       this.#caller.wait({ wakeAt: clock.monotonic() + retryMs, tried })
       return undefined
     }
-    const failure = failures.add(this.#memo('failure', JSON.stringify(error), null), error)
+    const failure = this.#calls.failures.add(this.#memo('failure', JSON.stringify(error), null), error)
     this.#taken.hand(() => {
       failure.isHanded = true
       this.#caller.reject(reviveError(error, definition.errors))
@@ -161,14 +140,15 @@ export class StepCall {
       seq: this.#taken.seq,
       ordinal: this.#call.ordinal,
       tries: this.#tries,
-      durationMs: this.#around.clock.monotonic() - this.#beganAt,
+      durationMs: this.#calls.options.clock.monotonic() - this.#beganAt,
       args: this.#options.args,
+      hasRollback: kind === 'answer' && this.#options.rollback !== undefined ? true : undefined,
     }
   }
 
   /** The outcome's place in the order, taken when it is first made. */
   get #taken(): Place {
-    return (this.#place ??= this.#around.deliveries.make())
+    return (this.#place ??= this.#calls.deliveries.make())
   }
 
   #withdraw(): void {

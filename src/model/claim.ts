@@ -19,6 +19,15 @@ export interface Claim {
   readonly input: { readonly json: string; readonly types: string | null }
   readonly memos: readonly Memo[]
   readonly tries: readonly PendingTry[]
+  /** How often the run was brought back after its end. */
+  readonly retries: number
+  /** The run whose kept steps this one undoes. */
+  readonly undone: Undone | undefined
+}
+
+export interface Undone {
+  readonly id: string
+  readonly memos: readonly Memo[]
 }
 
 /** The right to run a claim, as its handler sees it. */

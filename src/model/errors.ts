@@ -31,11 +31,17 @@ export const errorCodes = [
   'LEASE_LOST',
   'RUN_FAILED',
   'RUN_CANCELLED',
+  'RUN_ENDED',
+  'CHILD_FAILED',
   'RESULT_TIMEOUT',
   'TIMEOUT',
+  'WAIT_TIMEOUT',
+  'INVALID_SIGNAL',
   'NON_RETRYABLE',
   'UNUSED_DIRECTIVE',
   'STEP_LIMIT',
+  'MISMATCH',
+  'VERSION',
   'CLOSED',
   'DATABASE_UNREACHABLE',
   'DATABASE_VERSION',
@@ -213,6 +219,27 @@ export class RunCancelledError extends HoldfastError {
   }
 }
 
+/** The run has ended, so that no signal reaches it any more. */
+export class RunEndedError extends HoldfastError {
+  readonly code = 'RUN_ENDED'
+}
+
+/** A run that this one called failed for good, with `failure`, or was cancelled, without. `cause` is its last error. */
+export class ChildFailedError extends HoldfastError {
+  readonly code = 'CHILD_FAILED'
+  readonly runId: string
+  readonly workflow: string
+  readonly failure: FailureCause | undefined
+  readonly retryable = false
+
+  constructor(message: string, child: Pick<ChildFailedError, 'runId' | 'workflow' | 'failure'>, problem?: Problem) {
+    super(message, problem)
+    this.runId = child.runId
+    this.workflow = child.workflow
+    this.failure = child.failure
+  }
+}
+
 /** The run had not ended within the caller's own time limit. The run goes on. */
 export class ResultTimeoutError extends HoldfastError {
   readonly code = 'RESULT_TIMEOUT'
@@ -221,6 +248,24 @@ export class ResultTimeoutError extends HoldfastError {
 /** A step or a claim took longer than its `timeout`. */
 export class TimeoutError extends HoldfastError {
   readonly code = 'TIMEOUT'
+}
+
+/** What was waited for did not come in time. Kept, so that another attempt would meet it again. */
+export class WaitTimeoutError extends HoldfastError {
+  readonly code = 'WAIT_TIMEOUT'
+  readonly retryable = false
+}
+
+/** A signal's payload does not fit its schema. To whoever sends it: nothing was sent. */
+export class InvalidSignalError extends HoldfastError {
+  readonly code = 'INVALID_SIGNAL'
+  readonly issues: readonly SchemaIssue[]
+  readonly retryable = false
+
+  constructor(message: string, issues: readonly SchemaIssue[], problem?: Problem) {
+    super(message, problem)
+    this.issues = issues
+  }
 }
 
 /** Throw it, or any error with `retryable: false`, to fail the run for good now. */
@@ -238,6 +283,17 @@ export class UnusedDirectiveError extends HoldfastError {
 export class StepLimitError extends HoldfastError {
   readonly code = 'STEP_LIMIT'
   readonly retryable = false
+}
+
+/** The handler went another way than its record, under `onMismatch: 'fail'`. */
+export class MismatchError extends HoldfastError {
+  readonly code = 'MISMATCH'
+  readonly retryable = false
+}
+
+/** The run went a version's way that its code does not know, or no longer. */
+export class VersionError extends HoldfastError {
+  readonly code = 'VERSION'
 }
 
 /** The client or worker was closed. */

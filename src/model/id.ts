@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from './clock.ts'
 
 interface Last {
@@ -33,6 +34,18 @@ export function uuidv4(clock: Clock): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/**
+ * The id of what a run makes, the same whenever it makes it (RFC 9562, version 8): its time is that of the run's own id, so
+ * that lists in the order of ids keep it beside its maker, and the rest follows from `parts`.
+ */
+export function derivedId(run: string, ...parts: readonly (string | number)[]): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([run, ...parts]))
+    .digest('hex')
+  const variant = ((Number.parseInt(hash.slice(3, 5), 16) & 0x3f) | 0x80).toString(16)
+  return `${run.slice(0, 14)}8${hash.slice(0, 3)}-${variant}${hash.slice(5, 7)}-${hash.slice(7, 19)}`
 }
 
 /** Whether Postgres would take it as a uuid in its usual form, of whatever version. */

@@ -1,11 +1,14 @@
 import type { Encoded } from './codec.ts'
 import type { FailureCause, LeaseLostReason } from './errors.ts'
 import type { NewMemo } from './journal.ts'
+import type { StartItem } from './start-item.ts'
 import type { StoredError } from './stored-error.ts'
 
 /** How a claim ends. Closed: whatever settles is a record keyed by the whole of it. */
 export type Outcome =
   | { readonly kind: 'done'; readonly output: Encoded }
+  /** It is done, and this run goes on under its key. */
+  | { readonly kind: 'continued'; readonly next: StartItem }
   | {
       readonly kind: 'retry'
       readonly delayMs: number
@@ -21,7 +24,8 @@ export type Outcome =
       readonly reason: string | undefined
       readonly error: StoredError | undefined
     }
-  | { readonly kind: 'suspended'; readonly wakeMs: number }
+  /** `wakeMs`: when a step is due again that waits for a try; what its waits are for is on record. */
+  | { readonly kind: 'suspended'; readonly wakeMs: number | undefined }
   | { readonly kind: 'released' }
   | { readonly kind: 'lost'; readonly reason: LeaseLostReason }
 

@@ -7,6 +7,17 @@ export interface RunRef<O = unknown> {
   readonly '~output'?: O
 }
 
+/** A workflow, as far as starting its runs goes. */
+export interface Startable<I, O> {
+  readonly name: string
+  readonly definition: object
+  // oxlint-disable-next-line typescript/no-explicit-any -- what its handler gets does not matter here
+  readonly '~types'?: { readonly input: I; readonly parsed: any; readonly output: O }
+}
+
+/** What `start` and its like take after the workflow: the input may be left out only where the workflow takes none. */
+export type StartArgs<I, O> = undefined extends I ? [input?: NoInfer<I>, options?: O] : [input: NoInfer<I>, options?: O]
+
 /** One start as the database takes it. Durations are in milliseconds; `at` is ISO 8601. */
 export interface StartItem {
   readonly id: string
@@ -25,6 +36,12 @@ export interface StartItem {
   readonly metadata: Readonly<Record<string, string>> | undefined
   readonly input: string
   readonly input_types: string | null
+  /** Of a child. */
+  readonly parent_id?: string | undefined
+  readonly is_cancelled_with_parent?: boolean | undefined
+  readonly allow_different_input?: boolean | undefined
+  /** The run that ends for this one to go on under its key. */
+  readonly continues?: string | undefined
 }
 
 /** What the database made of a start. */

@@ -14,6 +14,9 @@ export interface Workflow<I = any, P = any, O = unknown, N extends string = stri
   readonly '~types'?: { readonly input: I; readonly parsed: P; readonly output: O }
 }
 
+/** What becomes of a claim whose handler goes another way than its record. */
+export type OnMismatch = 'warn' | 'park' | 'fail'
+
 /** A workflow's options, resolved: every default filled in, every duration in milliseconds. */
 export interface Definition {
   readonly name: string
@@ -32,6 +35,7 @@ export interface Definition {
   readonly dedupeMs: number
   readonly maxWaiting: number | undefined
   readonly maxSteps: number
+  readonly onMismatch: OnMismatch
   readonly errors: readonly ErrorClass[]
   readonly group: Limits<never>['group']
   readonly limits: ResolvedLimits

@@ -87,9 +87,10 @@ const details: {
   readonly [K in Settled['kind']]: (outcome: Extract<Settled, { kind: K }>) => SettleDetails | undefined
 } = {
   done: () => undefined,
+  continued: ({ next }) => ({ next }),
   retry: ({ delayMs, reason, error, ifLast }) => ({ delay_ms: delayMs, reason, error, failure: ifLast }),
   snooze: ({ delayMs, reason }) => ({ delay_ms: delayMs, reason }),
   failed: ({ failure, reason, error }) => ({ failure, reason, error }),
-  suspended: ({ wakeMs }) => ({ delay_ms: wakeMs }),
+  suspended: ({ wakeMs }) => (wakeMs === undefined ? undefined : { delay_ms: wakeMs }),
   released: () => ({ delay_ms: 0 }),
 }

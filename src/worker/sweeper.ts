@@ -78,6 +78,7 @@ export class Sweeper implements Part {
       await this.#pass('prune_runs')
       await sweepPass(this.#database, 'reissue_tickets', batch)
       await sweepPass(this.#database, 'mend_lines', batch)
+      await sweepPass(this.#database, 'mend_signals', batch)
       this.#sweptAt = this.#clock.monotonic()
     } catch (error) {
       this.#log.warn({ error }, 'A sweep failed; it is done again.')

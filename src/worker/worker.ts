@@ -226,6 +226,7 @@ export class WorkerCore {
     if (word === 'due') this.#promoter.look()
     if (word === 'limits')
       this.#compareLimits().catch((error: unknown) => this.#log.warn({ error }, 'Limits could not be compared.'))
+    if (word === 'signalled') for (const id of ids) this.#slots.get(id)?.execution.hear()
     if (word === 'cancelled') for (const id of ids) this.#slots.get(id)?.execution.interrupt({ kind: 'cancelled' })
   }
 }

@@ -1,5 +1,5 @@
 import type { Encoded } from '../../src/model/codec.ts'
-import type { Journal, NewMemo, StoredOutcome } from '../../src/model/journal.ts'
+import type { Journal, NewMemo, NewWait, StoredOutcome, WaitAnswer } from '../../src/model/journal.ts'
 import type { Queryable } from '../../src/model/run.ts'
 import { turn } from './turn.ts'
 
@@ -53,6 +53,13 @@ class Dying implements DyingJournal {
     return this.#unlessDead(async (number) => {
       if (this.#isDue('before', number)) throw new Died()
       return await this.#journal.keep(memo)
+    })
+  }
+
+  open(wait: NewWait): Promise<WaitAnswer> {
+    return this.#unlessDead(async (number) => {
+      if (this.#isDue('before', number)) throw new Died()
+      return await this.#journal.open(wait)
     })
   }
 

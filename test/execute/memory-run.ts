@@ -7,6 +7,7 @@ import type { Ending } from '../../src/model/outcome.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { dying, type Death, type DyingJournal } from './dying-journal.ts'
 import { isFinal, type ClaimOptions, type PlayedRun } from './played-run.ts'
+import { MemoryWaits } from './memory-waits.ts'
 import { turn } from './turn.ts'
 import { unleased } from './unleased.ts'
 
@@ -34,6 +35,7 @@ export interface BegunClaim {
 export class MemoryRun implements PlayedRun {
   readonly #options: MemoryRunOptions
   readonly #memos = new Map<string, Memo>()
+  readonly #waits = new MemoryWaits()
   #tries: readonly PendingTry[]
   #attempt = 0
   #isResuming = false
@@ -83,6 +85,8 @@ export class MemoryRun implements PlayedRun {
       input: { json: 'null', types: null },
       memos: journal.memos,
       tries: journal.tries,
+      retries: 0,
+      undone: undefined,
     }
     const execution = new Execution({ definition, claim, journal, lease: unleased, clock, log })
     const ending = execution.run().then((end) => {
@@ -112,6 +116,7 @@ export class MemoryRun implements PlayedRun {
       tries: this.#tries,
       progress: () => undefined,
       keep,
+      open: async (wait) => await this.#waits.open(wait, keep),
       transact: async (body) => {
         const { undone = [false] } = this.#options
         const tx = { query: () => Promise.resolve({ rows: [] }) }
@@ -133,6 +138,7 @@ export class MemoryRun implements PlayedRun {
     this.#token += 1
     this.#isResuming = outcome.kind === 'suspended' || outcome.kind === 'snooze' || outcome.kind === 'released'
     // Its next claim comes when the waits are over.
+    for (const memo of this.#waits.end(this.#inOrder.at(-1)?.seq ?? 0)) this.#store(memo, this.#token, this.#attempt)
     this.#tries = tries.flatMap(({ key, tries: count, retryMs }) =>
       retryMs === undefined ? [] : [{ key, tries: count, waitMs: 0 }],
     )

@@ -20,6 +20,7 @@ const journal: Journal = {
   tries: [],
   keep: (memo) => Promise.resolve(memo),
   transact: (body) => body({ query: () => Promise.resolve({ rows: [] }) }),
+  open: () => new Promise(() => undefined),
   progress: () => undefined,
 }
 

@@ -9,15 +9,36 @@ import { systemClock } from '../../src/model/clock.ts'
 import type { LeaseLostReason } from '../../src/model/errors.ts'
 import type { Journal, NewMemo } from '../../src/model/journal.ts'
 import type { Ending, Outcome } from '../../src/model/outcome.ts'
+import type { StartItem } from '../../src/model/start-item.ts'
 import { Settler } from '../../src/worker/settler.ts'
 import type { TestDatabase } from './database.ts'
 import { optionsFor } from './variant.ts'
 
 export type Settled = Exclude<Outcome, { kind: 'lost' }>
 
+const next: StartItem = {
+  id: '00000000-0000-8000-8000-000000000001',
+  workflow: 'sample',
+  key: undefined,
+  group_key: undefined,
+  priority: 0,
+  max_attempts: 10,
+  at: undefined,
+  delay_ms: undefined,
+  deadline_ms: undefined,
+  dedupe_ms: 0,
+  keep_ms: 0,
+  keep_done_ms: 0,
+  max_waiting: undefined,
+  metadata: undefined,
+  input: 'null',
+  input_types: null,
+}
+
 /** One of each way a claim can end, far from due where it goes on. */
 export const outcomes: { readonly [K in Settled['kind']]: Extract<Settled, { kind: K }> } = {
   done: { kind: 'done', output: { json: '"late"', types: null } },
+  continued: { kind: 'continued', next },
   retry: { kind: 'retry', delayMs: 3_600_000, reason: 'late', error: undefined, ifLast: 'attempts_exhausted' },
   snooze: { kind: 'snooze', delayMs: 3_600_000, reason: 'late' },
   failed: { kind: 'failed', failure: 'rejected', reason: 'late', error: undefined },

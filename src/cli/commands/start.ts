@@ -9,6 +9,7 @@ import { uuidv7 } from '../../model/id.ts'
 import { release } from '../../model/release.ts'
 import { unstorable } from '../../model/storable.ts'
 import { withConnection, withDatabase, type ConnectionFlags } from '../connection.ts'
+import { readJson } from '../read-json.ts'
 import { printJson } from '../show.ts'
 
 interface Flags extends ConnectionFlags {
@@ -69,16 +70,7 @@ export function addStart(program: Command): void {
 }
 
 function readInput(text: string | undefined): string {
-  if (text === undefined) return 'null'
-  try {
-    return JSON.stringify(JSON.parse(text))
-  } catch (cause) {
-    throw new ArgumentError('The input is not JSON.', {
-      field: '--input',
-      remedy: `Quote it for your shell, such as --input '{"email":"a@b.c"}'.`,
-      cause,
-    })
-  }
+  return text === undefined ? 'null' : JSON.stringify(readJson(text, '--input'))
 }
 
 function readTime(text: string): Date {

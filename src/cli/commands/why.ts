@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Reason, Why } from '../../client/why.ts'
+import type { OpenWait, Reason, Why } from '../../client/why.ts'
 import { withClient, withConnection, type ConnectionFlags } from '../connection.ts'
 import { printable, printJson } from '../show.ts'
 
@@ -43,9 +43,8 @@ const tellings: Tellings = {
     `It runs for ${age(since, at)}, at ${workerName ?? worker ?? 'a worker'}${isDead ? ', which is gone; it is taken over' : ''}.`,
   ],
   scheduled: ({ until, after, reason }) => [`It is due at ${time(until)}, after a ${after}${because(reason)}.`],
-  suspended: ({ until, signals }) => [
-    `It waits${signals.length > 0 ? ` for ${signals.join(' or ')}` : ''}${until ? ` until ${time(until)}` : ''}.`,
-  ],
+  suspended: ({ until, waits }, at) =>
+    waits.length === 0 ? [`It waits${until ? ` until ${time(until)}` : ''}.`] : waits.map((wait) => tellWait(wait, at)),
   paused: ({ since, by, reason }) => [
     `Its workflow was paused by ${by ?? 'somebody'} at ${time(since)}${because(reason)}. Resume it: workflow limits resume.`,
   ],
@@ -62,6 +61,17 @@ const tellings: Tellings = {
   line: ({ ahead, waiting }) => [`${ahead} of the ${waiting} that wait in its line go before it.`],
   slots: ({ slots, running }) => [`The workers that have its workflow are busy: ${running} runs in ${slots} slots.`],
   due: ({ since }) => [`Nothing holds it back; it is due since ${time(since)}.`],
+}
+
+function tellWait({ step, kind, signal, child, reason, since, until }: OpenWait, at: Date): string {
+  const end = until ? ` until ${time(until)}` : ''
+  if (kind === 'sleep') return `It sleeps at "${step}"${end}.`
+  const what = {
+    signal: `the signal "${signal}"`,
+    call: `the end of run ${child}`,
+    park: `a person, at "${step}": ${reason}. Answer it: workflow unpark`,
+  }[kind]
+  return `It has waited ${age(since, at)}${end} for ${what}.`
 }
 
 function because(reason: string | undefined): string {

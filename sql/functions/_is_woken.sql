@@ -1,0 +1,11 @@
+-- Whether something that a run waits for has come. Read in a later statement than the one that locked the run.
+create or replace function holdfast._is_woken(_run holdfast.runs, _at timestamptz) returns boolean
+language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+begin
+  return _run.due_at <= _at or exists (
+    select from holdfast.waits w
+    join holdfast.signals s on s.run_id = coalesce(_run.chain_id, _run.id) and s.name = w.name and s.taken_by is null
+    where w.run_id = _run.id);
+end
+$$;

@@ -1,0 +1,31 @@
+-- Tells the runs that wait for the ends of these runs, in the transaction that ended them: a signal each, with what became
+-- of the child, and a ticket. Nobody's row is locked for it.
+create or replace function holdfast._tell_parents(_ids uuid[], _at timestamptz) returns void
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+declare
+  _tickets holdfast_queue.job_spec[];
+begin
+  if not exists (select from holdfast.waits w where w.child_id is not null) then
+    return;
+  end if;
+  with told as (
+    insert into holdfast.signals (run_id, id, name, kind, sent_at, payload, types)
+    select coalesce(p.chain_id, p.id), w.name || w.key, w.name, case when c.state = 'done' then 'answer' else 'failure' end, _at,
+      case when c.state = 'done' then coalesce(c.output, 'null') else holdfast._child_error(c) end,
+      case when c.state = 'done' then c.output_types end
+    from holdfast.runs c
+    join holdfast.waits w on w.child_id = c.id
+    join holdfast.runs p on p.id = w.run_id
+    where c.id = any(_ids) and c.ended_at is not null and c.continued_as is null and p.ended_at is null
+    on conflict do nothing
+    returning run_id, name
+  )
+  select array_agg(holdfast._wake_ticket(p, w.key || ':end', _at)) into _tickets
+  from holdfast.waits w
+  join holdfast.runs p on p.id = w.run_id
+  join told t on t.run_id = coalesce(p.chain_id, p.id) and t.name = w.name
+  where w.child_id = any(_ids);
+  perform holdfast._issue_tickets(_tickets);
+end
+$$;
