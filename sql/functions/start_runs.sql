@@ -62,7 +62,7 @@ begin
       holdfast._kept_seconds(i.keep_ms, i.dedupe_ms), holdfast._kept_seconds(i.keep_done_ms, i.dedupe_ms),
       i.key, i.group_key, coalesce(o.metadata, i.metadata), i.input::json, i.input_types,
       coalesce(i.parent_id, o.parent_id), coalesce(i.is_cancelled_with_parent, o.is_cancelled_with_parent, false),
-      coalesce(least(p.depth + 1, 32767), o.depth, 0), coalesce(o.chain_id, o.id)
+      coalesce(case when p.depth < 32767 then p.depth + 1 else p.depth end, o.depth, 0), coalesce(o.chain_id, o.id)
     from due i
     left join holdfast.runs p on p.id = i.parent_id
     left join holdfast.runs o on o.id = i.continues

@@ -40,6 +40,7 @@ describe('defaults', () => {
       dedupeMs: 86_400_000,
       maxWaiting: undefined,
       maxSteps: 10_000,
+      onMismatch: 'warn',
       errors: [],
       group: undefined,
       limits: {

@@ -39,6 +39,8 @@ const claim = {
   input: { json: 'null', types: null },
   memos: [],
   tries: [],
+  retries: 0,
+  undone: undefined,
 }
 
 interface Course {

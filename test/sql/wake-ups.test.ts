@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { claim, newId, newWorker, runningRuns, settle, waitingRuns } from '../support/runs.ts'
+import { claim, newId, newWorker, openWaits, runningRuns, settle, waitingRuns } from '../support/runs.ts'
 
 const database = useDatabase()
 
 async function suspend(session: Connection, worker: string, id: string): Promise<void> {
-  const item = { id, token: 1, outcome: 'suspended', details: { waits_for: ['paid'] } }
-  expect(await settle(session, worker, [item])).toEqual([])
+  expect(await settle(session, worker, [{ id, token: 1, outcome: 'suspended' }])).toEqual([])
 }
 
 async function send(session: Connection, run: string): Promise<void> {
@@ -22,6 +21,7 @@ test('a signal sent before its run suspends keeps it from suspending', async () 
   const session = await connect(database)
   const worker = newWorker()
   const [id] = (await runningRuns(session, worker, 1)) as [string]
+  await openWaits(session, [{ id, token: 1 }])
   await send(session, id)
   await suspend(session, worker, id)
   expect(await stateOf(session, id)).toBe('waiting')
@@ -32,13 +32,14 @@ test('a signal that commits after its run suspended wakes it by the ticket it br
   const [sender, settler] = [await connect(database), await connect(database)]
   const worker = newWorker()
   const [id] = (await runningRuns(settler, worker, 1)) as [string]
+  await openWaits(settler, [{ id, token: 1 }])
   await sender.query('begin')
   await send(sender, id)
   await suspend(settler, worker, id)
   expect(await stateOf(settler, id)).toBe('suspended')
   await sender.query('commit')
   const tickets = await settler.query(
-    `select key from holdfast_queue._private_jobs where payload ->> 'run' = $1 and key like 'signal:%'`,
+    `select key from holdfast_queue._private_jobs where payload ->> 'run' = $1 and key like '%:s%'`,
     [id],
   )
   expect(tickets).toHaveLength(1)
@@ -49,6 +50,7 @@ test("a claim that meets its run just suspending waits and takes it; with the st
   const [settler, claimer, obvious] = [await connect(database), await connect(database), await connect(database)]
   const worker = newWorker()
   const [id] = (await runningRuns(settler, worker, 1)) as [string]
+  await openWaits(settler, [{ id, token: 1 }])
   await settler.query('begin')
   await suspend(settler, worker, id)
   await send(claimer, id)

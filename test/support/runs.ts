@@ -75,6 +75,31 @@ export async function keep(connection: Connection, items: readonly KeepItem[], i
   return await connection.call('keep_steps', ...keepValues(items, isOnce))
 }
 
+/** An item for open_waits. */
+export interface WaitGiven {
+  readonly id: string
+  readonly token: number
+  readonly key?: string
+  readonly kind?: 'sleep' | 'signal' | 'call' | 'park' | 'start'
+  readonly name?: string
+  readonly delay_ms?: number
+  readonly child?: object
+  readonly seq?: number
+}
+
+export interface WaitRow {
+  readonly lost: string | null
+  readonly kind: string | null
+  readonly value: string | null
+  readonly wait_ms: number | null
+}
+
+/** Opens waits, by default for the signal `paid`. */
+export async function openWaits(connection: Connection, items: readonly WaitGiven[]): Promise<WaitRow[]> {
+  const given = items.map((item) => ({ key: 'paid', kind: 'signal', name: 'paid', ordinal: 1, seq: 1, ...item }))
+  return (await connection.call('open_waits', given)) as unknown as WaitRow[]
+}
+
 export type Ended = Omit<SettleItem, 'recalled'>
 
 export async function settle(connection: Connection, worker: string, items: readonly Ended[]): Promise<unknown[]> {

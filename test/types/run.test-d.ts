@@ -101,7 +101,7 @@ const directives = [
 expectType<Equal<typeof directives, Directive[]>>()
 declare const directive: Directive
 expectType<Equal<typeof directive.kind, DirectiveKind>>()
-expectType<Equal<DirectiveKind, 'retry' | 'snooze' | 'fail'>>()
+expectType<Equal<DirectiveKind, 'retry' | 'snooze' | 'fail' | 'continue'>>()
 // @ts-expect-error -- how long to sleep?
 run.snooze()
 // @ts-expect-error -- a reason is required
