@@ -20,32 +20,33 @@ export const orders = [
 
 export type Order = (typeof orders)[number]
 
-/** Does both. What dead-locks or is refused otherwise throws. */
-export async function interleave(database: TestDatabase, order: Order, a: Deed, b: Deed): Promise<void> {
+/**
+ * Does both. What dead-locks or is refused otherwise throws. Tickets are taken as soon as they are there: what a ticket brings
+ * comes to nothing while its run is still held by the other.
+ */
+export async function interleave(on: Scene, order: Order, a: Deed, b: Deed): Promise<void> {
+  const { database } = on
   const [one, two] = [await connect(database), await connect(database)]
-  const [first, second] = order.startsWith('b') || order === 'both held, b commits first' ? [b, a] : [a, b]
-  const isSwapped = order === 'b while a is held' || order === 'a while b is held'
-  const [held, other] = isSwapped ? [second, first] : [first, second]
+  const isSwapped = order === 'b, then a' || order === 'a while b is held' || order === 'both held, b commits first'
+  const [first, second] = isSwapped ? [b, a] : [a, b]
   if (order === 'a, then b' || order === 'b, then a') {
     await first(one)
+    await takeTickets(on)
     await second(two)
     return
   }
   await one.query('begin')
-  await held(one)
-  if (isSwapped) {
-    const asked = other(two)
-    await one.query('commit')
-    await asked
-    return
-  }
-  await two.query('begin')
-  const asked = other(two)
+  await first(one)
+  const isHeld = order.startsWith('both held')
+  if (isHeld) await two.query('begin')
+  const asked = second(two)
   // It may have to wait for the commit, or not.
   await Promise.race([asked.catch(() => undefined), waitsForLock(database, two)])
   await one.query('commit')
+  const taken = takeTickets(on)
   await asked
-  await two.query('commit')
+  if (isHeld) await two.query('commit')
+  await taken
 }
 
 async function waitsForLock(database: TestDatabase, session: Connection): Promise<void> {
@@ -77,24 +78,34 @@ export async function scene(database: TestDatabase): Promise<Scene> {
   const session = await connect(database)
   const worker = newWorker()
   const [run, child] = (await runningRuns(session, worker, 2)) as [string, string]
+  await session.query('delete from holdfast_queue._private_jobs')
   return { database, worker, run, child }
 }
 
-/** The tickets in the queue are taken as a worker takes them, until nothing is due any more. Answers how often the run was claimed. */
-export async function drain({ database, run }: Scene): Promise<number> {
+/** Takes what tickets there are, as a worker does, and suspends whatever it claimed again. Answers how often the run was claimed. */
+async function takeTickets({ database, run }: Scene): Promise<number | undefined> {
   const session = await connect(database)
   const worker = newWorker()
+  const tickets = await session.query<{ run: string }>(
+    `with taken as (delete from holdfast_queue._private_jobs returning payload) select payload ->> 'run' as run from taken`,
+  )
+  if (tickets.length === 0) return undefined
   let claims = 0
-  for (;;) {
+  for (const claimed of await claim(session, worker, [...new Set(tickets.map((ticket) => ticket.run))])) {
+    if (claimed.id === run) claims += 1
+    await settle(session, worker, [{ id: claimed.id, token: claimed.token, outcome: 'suspended' }])
+  }
+  return claims
+}
+
+/** Until nothing is due any more. */
+export async function drain(on: Scene): Promise<number> {
+  const session = await connect(on.database)
+  for (let claims = 0; ;) {
     await session.call('promote_due', 100)
-    const tickets = await session.query<{ run: string }>(
-      `with taken as (delete from holdfast_queue._private_jobs returning payload) select payload ->> 'run' as run from taken`,
-    )
-    if (tickets.length === 0) return claims
-    for (const claimed of await claim(session, worker, [...new Set(tickets.map((ticket) => ticket.run))])) {
-      if (claimed.id === run) claims += 1
-      await settle(session, worker, [{ id: claimed.id, token: claimed.token, outcome: 'suspended' }])
-    }
+    const more = await takeTickets(on)
+    if (more === undefined) return claims
+    claims += more
   }
 }
 
