@@ -37,6 +37,7 @@ export const errorCodes = [
   'UNUSED_DIRECTIVE',
   'STEP_LIMIT',
   'CLOSED',
+  'ENDLESS',
   'DATABASE_UNREACHABLE',
   'DATABASE_VERSION',
   'DATABASE_PERMISSION',
@@ -243,6 +244,11 @@ export class StepLimitError extends HoldfastError {
 /** The client or worker was closed. */
 export class ClosedError extends HoldfastError {
   readonly code = 'CLOSED'
+}
+
+/** In a test, something was due again each time that time was moved. */
+export class EndlessError extends HoldfastError {
+  readonly code = 'ENDLESS'
 }
 
 /** No connection to the database, or it was lost. */
