@@ -32,3 +32,8 @@ export async function lookAround(database: Database, workflows: readonly string[
   const { is_busy: isBusy = false, due_ms: dueMs = null, next_ms: nextMs = null } = row ?? {}
   return { isBusy, dueMs, nextMs }
 }
+
+/** Ends the claim of a run as the sweep does when its worker is gone, and gives back the attempt it costs. */
+export async function lapse(database: Database, runId: string): Promise<void> {
+  await database.call('test_lapse', [runId])
+}

@@ -1,18 +1,8 @@
 import type { Queryable, Run, Step } from '../model/run.ts'
 import type { Workflow } from '../model/workflow.ts'
+import type { MockHandle, StepMock } from './step-mock.ts'
 import { parseMockOptions, type MockOptions } from './testing-options.ts'
 import { replaced, withRun } from './with-run.ts'
-
-/** What stands in for a step's body: its answer, the error it throws, or another body. `tx` is there in a transaction's. */
-export type StepMock = Error | ((step: Step, tx: Queryable | undefined) => unknown) | {} | null | undefined
-
-/** A mock that was set. */
-export interface MockHandle {
-  /** How often it stood in for a body. */
-  readonly calls: number
-  /** Takes it back: the body runs again. */
-  restore(): void
-}
 
 /**
  * Bodies that others stand in for. They take the body's place in the call on `run`, so that all else about a step (its

@@ -1,12 +1,15 @@
 import { z } from 'zod'
-import { custom, flag, having, isShortText, whole } from '../define/checks.ts'
+import type { Client } from '../client/client.ts'
+import { custom, duration, flag, having, isShortText, whole } from '../define/checks.ts'
 import { isWorkflow } from '../define/define-workflow.ts'
 import type { OptionTable } from '../define/option.ts'
 import { createOptionReader } from '../define/option-reader.ts'
 import { createRegistry, type Registry } from '../define/registry.ts'
 import { ArgumentError, ConfigError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
+import type { Duration } from '../model/policy.ts'
 import type { Workflow } from '../model/workflow.ts'
+import type { MockHandle, StepMock } from './step-mock.ts'
 
 /** What the calls of `holdfast/testing` take, each with its reader. */
 
@@ -39,6 +42,27 @@ export interface IdleOptions {
   skipTime?: boolean | undefined
 }
 
+/** What `prepare` of `crashTest` gets. */
+export interface CrashPreparation {
+  readonly client: Client
+  /** Of the database that all its runs share. */
+  readonly connectionString: string
+  /** As that of a TestRuntime. */
+  mockStep(name: string, how: StepMock, options?: MockOptions): MockHandle
+}
+
+/** What `crashTest` takes after the input. */
+export interface CrashTestOptions {
+  /** As that of `createTestRuntime`. */
+  connectionString?: string | undefined
+  /** Kills at no more than so many points, evenly spread. Default: at each. */
+  maxPoints?: number | undefined
+  /** How long one claim may take, in real time, before the run counts as stuck. Default: 10s. */
+  timeout?: Duration | undefined
+  /** Runs once, before the first run: for tables of your own, and mocks. Default: none. */
+  prepare?: ((runtime: CrashPreparation) => unknown) | undefined
+}
+
 interface ReadRuntimeOptions {
   readonly workflows: Registry
   readonly connectionString: string | undefined
@@ -46,10 +70,22 @@ interface ReadRuntimeOptions {
   readonly logger: Logger | undefined
 }
 
+interface ReadCrashOptions {
+  readonly connectionString: string | undefined
+  readonly maxPoints: number
+  readonly timeout: number
+  readonly prepare: ((runtime: CrashPreparation) => unknown) | undefined
+}
+
 interface ReadMockOptions {
   readonly times: number
   readonly workflow: string | undefined
 }
+
+const countOrInfinity = custom<number>(
+  (value) => value === Infinity || (Number.isInteger(value) && Number(value) >= 1),
+  'a whole number of at least 1',
+)
 
 const connectionString: OptionTable<TestRuntimeOptions, ReadRuntimeOptions>['connectionString'] = {
   type: 'string',
@@ -85,7 +121,7 @@ const mockOptions: OptionTable<MockOptions, ReadMockOptions> = {
     type: 'number',
     default: Infinity,
     defaultNote: 'always',
-    check: custom((value) => value === Infinity || (Number.isInteger(value) && Number(value) >= 1), 'a whole number of at least 1'),
+    check: countOrInfinity,
     doc: 'How often it stands in for the body; then the body runs again.',
   },
   workflow: {
@@ -108,12 +144,40 @@ const idleOptions: OptionTable<IdleOptions, { readonly skipTime: boolean }> = {
   },
 }
 
+const crashOptions: OptionTable<CrashTestOptions, ReadCrashOptions> = {
+  connectionString,
+  maxPoints: {
+    type: 'number',
+    default: Infinity,
+    defaultNote: 'at each',
+    check: countOrInfinity,
+    doc: 'Kills at no more than so many points, evenly spread.',
+  },
+  timeout: {
+    type: 'Duration',
+    unit: 'ms',
+    default: '10s',
+    check: duration(),
+    doc: 'How long one claim may take, in real time, before the run counts as stuck.',
+  },
+  prepare: {
+    type: '(runtime) => unknown',
+    check: custom((value) => typeof value === 'function', 'a function'),
+    doc: 'Runs once, before the first run: for tables of your own, and mocks.',
+  },
+}
+
 const readRuntime = createOptionReader(runtimeOptions, ConfigError)
+const readCrash = createOptionReader(crashOptions, ArgumentError)
 const readMock = createOptionReader(mockOptions, ArgumentError)
 const readIdle = createOptionReader(idleOptions, ArgumentError)
 
 export function parseRuntimeOptions(given: TestRuntimeOptions): ReadRuntimeOptions {
   return readRuntime(given, 'createTestRuntime')
+}
+
+export function parseCrashOptions(given: CrashTestOptions = {}): ReadCrashOptions {
+  return readCrash(given, 'crashTest')
 }
 
 export function parseMockOptions(given: MockOptions = {}): ReadMockOptions {
