@@ -35,6 +35,12 @@ $$;
 create trigger test_ticket_time before insert or update on holdfast_queue._private_jobs
 for each row execute function holdfast.test_ticket_time();
 
+-- What has ended stays for as long as the test lasts, however far time is moved.
+create or replace function holdfast.prune_runs(_limit integer) returns integer
+language sql as $$
+  select 0
+$$;
+
 -- Moves time on to an instant, in milliseconds since 1970, never back; answers the time it is now and how far ahead that is.
 -- Workers that are there stay there: their heartbeats and their leases move along. Counted in seconds, since a day is not as
 -- long everywhere, and a trifle further, so that what is due at that instant is.
@@ -68,14 +74,25 @@ language plpgsql as $$
 #variable_conflict use_column
 declare
   _at timestamptz := holdfast._now();
-  _due_at timestamptz := least(
-    (select min(r.due_at) from holdfast.runs r
-     where r.state in ('scheduled', 'suspended') and r.workflow = any(_workflows)),
-    (select min(l.open_at) from holdfast.lines l where l.workflow = any(_workflows)));
 begin
   perform holdfast._require_read_committed();
-  return query select
-    coalesce(_due_at <= _at, false)
+  -- One statement: a run that settles while this looks must be seen before or after it, not neither way.
+  return query
+  with next as (
+    select
+      least(
+        (select min(r.due_at) from holdfast.runs r
+         where r.state in ('scheduled', 'suspended') and r.workflow = any(_workflows)),
+        (select min(l.open_at) from holdfast.lines l where l.workflow = any(_workflows))) as due_at,
+      least(
+        (select min(r.deadline_at) from holdfast.runs r
+         where r.state in ('scheduled', 'waiting', 'suspended') and r.workflow = any(_workflows)),
+        (select min(r.lease_until) from holdfast.runs r
+         where r.token % 2 = 1 and not exists (
+           select from holdfast.workers w where w.id = r.worker_id and w.ended_at is null))) as over_at
+  )
+  select
+    coalesce(next.due_at <= _at, false)
       or exists (
         select from holdfast.runs r
         where r.state = 'waiting' and not r.is_set_aside and r.workflow = any(_workflows)
@@ -87,13 +104,9 @@ begin
       or exists (
         select from holdfast_queue._private_jobs j join holdfast_queue._private_tasks t on t.id = j.task_id
         where t.identifier = any(_workflows) and j.attempts < j.max_attempts),
-    extract(epoch from _due_at)::double precision * 1000,
-    extract(epoch from least(_due_at,
-      (select min(r.deadline_at) from holdfast.runs r
-       where r.state in ('scheduled', 'waiting', 'suspended') and r.workflow = any(_workflows)),
-      (select min(r.lease_until) from holdfast.runs r
-       where r.token % 2 = 1 and not exists (
-         select from holdfast.workers w where w.id = r.worker_id and w.ended_at is null))))::double precision * 1000;
+    extract(epoch from next.due_at)::double precision * 1000,
+    extract(epoch from least(next.due_at, next.over_at))::double precision * 1000
+  from next;
 end
 $$;
 

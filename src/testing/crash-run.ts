@@ -69,27 +69,24 @@ export class CrashRuns {
     const kept = new Set<string>()
     const ranAgain: string[] = []
     let strayed: string | undefined
-    let history: History | undefined
-    for (let claims = 0; claims < mostClaims;) {
+    for (let claims = 0; claims < mostClaims; claims += 1) {
+      const claimed = await this.#claim(id, fuse)
+      if (!claimed) break
+      const { mortal, watch, history } = claimed
+      ranAgain.push(...mortal.began.filter((key) => kept.has(key)))
+      for (const key of mortal.memos.keys()) kept.add(key)
+      strayed ??= watch.strayed
       const view = await client.get(id)
       if (!view) break
       if (isFinal(view.state)) return { ended: { runId: id, outcome: outcomeOf(view) }, history, ranAgain, strayed }
       if (view.state === 'running') await lapse(database.database, id)
-      else if (view.state === 'waiting') {
-        claims += 1
-        const claimed = await this.#claim(id, fuse)
-        if (!claimed) break
-        ranAgain.push(...claimed.mortal.began.filter((key) => kept.has(key)))
-        for (const key of claimed.mortal.memos.keys()) kept.add(key)
-        strayed ??= claimed.watch.strayed
-        history = claimed.history
-      } else if (view.dueAt) await time.moveTo(view.dueAt.getTime() + 1)
-      else break
+      // The database counts in microseconds.
+      else if (view.state !== 'waiting' && view.dueAt) await time.moveTo(view.dueAt.getTime() + 1)
     }
     return { ended: undefined, history: undefined, ranAgain, strayed }
   }
 
-  /** One claim, to its end or its death. Undefined: it came to neither. */
+  /** One claim, to its end or its death. Undefined: there is none, or it came to neither. */
   async #claim(
     id: string,
     fuse: CrashFuse,

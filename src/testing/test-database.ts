@@ -38,7 +38,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     clock: systemClock,
   })
   const clock = new TestClock()
-  const database = new UnprunedDatabase({ connectionString, clock: clock.clock })
+  const database = new Database({ connectionString, clock: clock.clock })
   const client = new Client({
     database,
     clock: clock.clock,
@@ -66,12 +66,5 @@ async function embeddedServer(): Promise<Embedded> {
   } catch (error) {
     embedded = undefined
     throw error
-  }
-}
-
-/** Keeps what ended for as long as the test lasts, however far time was moved. */
-class UnprunedDatabase extends Database {
-  override async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
-    return fn === 'prune_runs' ? [] : await super.call<Row>(fn, values)
   }
 }

@@ -11,19 +11,20 @@ import type { TestClock } from './test-clock.ts'
  */
 
 const batch = 500
-const mostMoves = 10_000
 const longestPauseMs = 10
 
 export class TestTime {
   readonly #database: Database
   readonly #clock: TestClock
   readonly #workflows: readonly string[]
+  readonly #mostMoves: number
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(database: Database, clock: TestClock, workflows: readonly string[]) {
+  constructor(database: Database, clock: TestClock, workflows: readonly string[], mostMoves: number = 10_000) {
     this.#database = database
     this.#clock = clock
     this.#workflows = workflows
+    this.#mostMoves = mostMoves
   }
 
   async now(): Promise<Date> {
@@ -60,8 +61,8 @@ export class TestTime {
     for (let moves = 0; ; moves += 1) {
       const instant = next(await this.#idle())
       if (instant === undefined) return
-      if (moves === mostMoves) {
-        throw new EndlessError(`Time was moved ${mostMoves} times, and something was due again after each.`, {
+      if (moves === this.#mostMoves) {
+        throw new EndlessError(`Time was moved ${this.#mostMoves} times, and something was due again after each.`, {
           remedy: 'Cancel the run that plans itself again and again, or advance by a shorter time.',
         })
       }
