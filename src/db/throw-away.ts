@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Clock } from '../model/clock.ts'
-import { ConfigError } from '../model/errors.ts'
+import { ConfigError, DatabasePermissionError } from '../model/errors.ts'
 import { release } from '../model/release.ts'
 import { readConnectionString } from './connection-string.ts'
 import { Database } from './database.ts'
-import { explain } from './database-errors.ts'
+import { codeOf, explain } from './database-errors.ts'
 import { renderSql, schemaNames } from './schema-names.ts'
 import { checksum, functionFiles, migrationFiles, testingFiles } from './sql-files.ts'
 
@@ -16,7 +16,7 @@ import { checksum, functionFiles, migrationFiles, testingFiles } from './sql-fil
 
 export interface ThrowAway {
   readonly connectionString: string
-  drop(): Promise<void>
+  readonly drop: () => Promise<void>
 }
 
 export interface ThrowAwayOptions {
@@ -48,7 +48,9 @@ export async function createThrowAway(options: ThrowAwayOptions): Promise<ThrowA
 
 function templateName(): string {
   const files = [...migrationFiles(), ...functionFiles(), ...testingFiles()]
-  const digest = createHash('sha256').update(`${release} ${checksum(files)}`).digest('hex')
+  const digest = createHash('sha256')
+    .update(`${release} ${checksum(files)}`)
+    .digest('hex')
   return `holdfast_test_template_${digest.slice(0, 16)}`
 }
 
@@ -99,7 +101,12 @@ async function administer<T>(connectionString: string, work: (admin: pg.Client) 
     await admin.connect()
     return await work(admin)
   } catch (error) {
-    throw explain(error)
+    if (codeOf(error) !== '42501') throw explain(error)
+    throw new DatabasePermissionError('The database user may not make a database for a test.', {
+      field: 'connectionString',
+      remedy: 'Let the user create databases (`alter role … createdb`), or give no address: then a server is started.',
+      cause: error,
+    })
   } finally {
     await admin.end().catch(() => undefined)
   }

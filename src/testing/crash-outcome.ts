@@ -40,9 +40,7 @@ function agree(first: unknown, second: unknown, got: unknown): boolean {
   if (!isBranch(first) || !isBranch(second) || !isBranch(got)) return true
   const keys = Object.keys(first)
   if (!isDeepStrictEqual(keys, Object.keys(second))) return true
-  return (
-    isDeepStrictEqual(keys, Object.keys(got)) && keys.every((key) => agree(first[key], second[key], got[key]))
-  )
+  return isDeepStrictEqual(keys, Object.keys(got)) && keys.every((key) => agree(first[key], second[key], got[key]))
 }
 
 function isBranch(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -24,17 +24,17 @@ export interface Replayed {
 export async function replay(workflow: Workflow, { claim, memos }: History): Promise<Replayed> {
   const watch = new ReplayWatch(memos)
   const mortal = new Mortal(new CrashFuse(), watch, systemClock)
-  let isWriting = false
+  const unkept = { count: 0 }
   const journal = new Proxy({ memos: watch.memos, tries: [], progress: () => undefined } as unknown as Journal, {
     get: (own, name) =>
       Reflect.get(own, name) ??
       (() => {
-        isWriting = true
+        unkept.count += 1
         return never()
       }),
   })
   const bodiless = async (): Promise<never> => {
-    isWriting = true
+    unkept.count += 1
     return await never()
   }
   const { definition } = withRun(workflow, (run) =>
@@ -50,7 +50,8 @@ export async function replay(workflow: Workflow, { claim, memos }: History): Pro
   const ending = await within(longestMs, execution.run())
   mortal.die()
   const isDone = ending !== tooLate && ending.outcome.kind === 'done'
-  if (isDone || isWriting) watch.ended()
+  // It stands still at what was not kept.
+  if (isDone || unkept.count > 0) watch.ended()
   const { strayed } = watch
   if (!isDone) return { answer: undefined, strayed }
   const { json, types } = ending.outcome.output

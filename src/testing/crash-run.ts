@@ -123,8 +123,7 @@ export class CrashRuns {
   async #settle(claim: Claim, ending: Ending, mortal: Mortal): Promise<void> {
     const { outcome } = ending
     if (outcome.kind === 'lost') return
-    mortal.pass('before the claim ends')
-    if (mortal.isDead) return
+    if (mortal.pass('before the claim ends')) return
     await this.#settler.settle(claim, { ...ending, outcome })
     mortal.pass('after the claim has ended')
   }

@@ -84,7 +84,8 @@ async function crashEverywhere(workflow: Workflow, runs: CrashRuns, maxPoints: n
   const fuse = new CrashFuse()
   const first = await runs.play(fuse)
   const second = await runs.play(new CrashFuse())
-  if (!first.ended || !second.ended) return { points: 0, problems: [{ kind: 'stuck', point: noCrash }], outcome: undefined }
+  if (!first.ended || !second.ended)
+    return { points: 0, problems: [{ kind: 'stuck', point: noCrash }], outcome: undefined }
   const { outcome } = first.ended
   const judge = new Judge(workflow, first.ended, second.ended)
   const problems = [...(await judge.problems(noCrash, first)), ...(await judge.problems(noCrash, second))]

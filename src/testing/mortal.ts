@@ -44,9 +44,10 @@ export class Mortal {
     return this.#isDead
   }
 
-  /** A point at which it may die. */
-  pass(where: string): void {
+  /** A point at which it may die. True: it is dead. */
+  pass(where: string): boolean {
     if (!this.#isDead && this.#fuse.pass(where)) this.die()
+    return this.#isDead
   }
 
   die(): void {
@@ -83,21 +84,22 @@ export class Mortal {
   #write(call: Call, args: readonly unknown[]): Promise<unknown> {
     if (this.#isDead) return never()
     let made: unknown = args[0]
-    const about = (memo: unknown): void => {
+    const isCutOff = (memo: unknown): boolean => {
+      if (this.#isDead) return true
       made = memo
       if (isMemo(memo)) this.#watch.kept(memo)
-      this.pass(`before the commit of ${nameOf(memo)}`)
+      return this.pass(`before the commit of ${nameOf(memo)}`)
     }
     // What a write does in its own transaction comes before the commit; if it dies there, that is rolled back.
-    const inside = (work: Call) => async (...given: unknown[]) => {
-      const memo = await Promise.race([work(...given), this.died])
-      if (!this.#isDead) about(memo)
-      if (this.#isDead) throw new Died()
-      return memo
-    }
+    const inside =
+      (work: Call) =>
+      async (...given: unknown[]) => {
+        const memo = await Promise.race([work(...given), this.died])
+        if (isCutOff(memo)) throw new Died()
+        return memo
+      }
     const works = args.map((arg) => (typeof arg === 'function' ? inside(arg as Call) : arg))
-    if (!args.some((arg) => typeof arg === 'function')) about(made)
-    if (this.#isDead) return never()
+    if (!args.some((arg) => typeof arg === 'function') && isCutOff(made)) return never()
     const writing = Promise.resolve(call(...works))
     this.#writes.add(writing)
     const where = (): string => `after the commit of ${nameOf(made)}`
@@ -125,21 +127,18 @@ export class Mortal {
     return (...args) => {
       const key = args.find(isStep)?.key
       const of = key === undefined ? where : `"${key}"`
-      this.pass(`before the body of ${of}`)
-      if (this.#isDead) return never()
+      if (this.pass(`before the body of ${of}`)) return never()
       if (key !== undefined) this.began.push(key)
       const end = (): string => `after the body of ${of}`
       let answer: unknown
       try {
         answer = body(...args)
       } catch (error) {
-        this.pass(end())
-        if (this.#isDead) return never()
+        if (this.pass(end())) return never()
         throw error
       }
       if (isThenable(answer)) return this.#answered(Promise.resolve(answer), end)
-      this.pass(end())
-      return this.#isDead ? never() : answer
+      return this.pass(end()) ? never() : answer
     }
   }
 
@@ -147,12 +146,10 @@ export class Mortal {
     return promise.then(
       (answer) => {
         then?.(answer)
-        this.pass(where())
-        return this.#isDead ? never() : answer
+        return this.pass(where()) ? never() : answer
       },
       (error: unknown) => {
-        this.pass(where())
-        if (this.#isDead) return never()
+        if (this.pass(where())) return never()
         throw error
       },
     )

@@ -111,7 +111,10 @@ class Runtime implements TestRuntime {
 
   mockStep(name: string, how: StepMock, options?: MockOptions): MockHandle {
     if (typeof name !== 'string') {
-      throw new ArgumentError('The name of a step is a text.', { field: 'name', remedy: 'Give the name that run.step gets.' })
+      throw new ArgumentError('The name of a step is a text.', {
+        field: 'name',
+        remedy: 'Give the name that run.step gets.',
+      })
     }
     return this.#mocks.add(name, how, options)
   }

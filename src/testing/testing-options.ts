@@ -90,7 +90,10 @@ const countOrInfinity = custom<number>(
 const connectionString: OptionTable<TestRuntimeOptions, ReadRuntimeOptions>['connectionString'] = {
   type: 'string',
   defaultNote: 'DATABASE_URL, else a server of its own',
-  check: custom((value) => isShortText(value, 4096), 'the address of a server, such as postgres://user:password@host/database'),
+  check: custom(
+    (value) => isShortText(value, 4096),
+    'the address of a server, such as postgres://user:password@host/database',
+  ),
   doc: 'A server on which a database may be made; it is dropped at the end.',
 }
 

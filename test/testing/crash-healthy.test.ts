@@ -66,9 +66,32 @@ const handlers: Record<string, (run: Run) => unknown> = {
     return { key, id: await run.uuid(), at: await run.now(), luck: await run.random(), run: run.id }
   },
   'a race of steps': async (run) => {
-    const first = await Promise.race([run.step('slow', () => later(6, 'slow')), run.step('fast', () => later(1, 'fast'))])
+    const first = await Promise.race([
+      run.step('slow', () => later(6, 'slow')),
+      run.step('fast', () => later(1, 'fast')),
+    ])
     await run.step('after', () => later(2, 0))
     return ['slow', 'fast'].includes(first)
+  },
+  'a step that nobody awaits': async (run) => {
+    void run.step('aside', () => later(2, 1))
+    await run.step('one', () => later(4, 1))
+    return await run.step('two', () => later(1, 2))
+  },
+  'steps of which one fails beside others': async (run) => {
+    const settled = await Promise.allSettled([
+      run.step('a', () => later(3, 'a')),
+      run.step('b', () => Promise.reject(new TypeError('wrong'))),
+      run.transaction('c', async (tx) => (await tx.query('select 1 as one')).rows),
+    ])
+    return [settled.map(({ status }) => status), await run.step('d', () => 'd')]
+  },
+  'what it does in the end, whatever comes': async (run) => {
+    try {
+      return await run.step('work', () => later(1, 'done'))
+    } finally {
+      await run.step('clean up', () => undefined)
+    }
   },
   'a failure for good': async (run) => {
     await run.step('look', () => 'nothing')
@@ -101,14 +124,16 @@ describe('a workflow survives a crash anywhere that has', () => {
   })
 
   test('a snooze, whose time is skipped', async () => {
-    const seen = new Set<string>()
+    const looks = new Map<string, number>()
     const snoozing = define(async (run) => {
-      const until = await run.step('until', () => 'tomorrow')
-      if (await run.step('is it', () => seen.has(run.id))) return until
-      seen.add(run.id)
-      return await run.step('is it now', () => 'yes')
+      await run.step('order', () => 'sent')
+      looks.set(run.id, (looks.get(run.id) ?? 0) + 1)
+      if ((looks.get(run.id) ?? 0) < 3) return run.snooze('30d', 'not there yet')
+      return await run.step('ship', () => later(1, 'shipped'))
     })
-    expect((await crashTest(snoozing, undefined, { connectionString })).problems).toEqual([])
+    const report = await crashTest(snoozing, undefined, { connectionString })
+    expect(report.problems).toEqual([])
+    expect(report.outcome?.output).toBe('shipped')
   })
 
   test('limits, which are left out', async () => {

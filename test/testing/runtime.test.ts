@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { buryWorkers, sweepPass } from '../../src/db/calls.ts'
 import { createWorker, defineWorkflow, EndlessError } from '../../src/index.ts'
 import { Database } from '../../src/db/database.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { TestClock } from '../../src/testing/test-clock.ts'
 import { TestTime } from '../../src/testing/test-time.ts'
+import { signal } from '../support/worker.ts'
 import { useRuntime } from './use-runtime.ts'
 
 const day = 86_400_000
@@ -151,7 +154,10 @@ describe('advance', () => {
 describe('runUntilIdle', () => {
   test('waits for what can go on now, and for nothing else', async () => {
     const { client } = runtime()
-    const soon = await client.startMany(when, Array.from({ length: 40 }, () => ({ input: undefined })))
+    const soon = await client.startMany(
+      when,
+      Array.from({ length: 40 }, () => ({ input: undefined })),
+    )
     const later = await client.start(when, undefined, { delay: '1d' })
     await runtime().runUntilIdle()
     const states = await Promise.all(soon.map(async (each) => (await client.get(each))?.state))
@@ -186,30 +192,33 @@ describe('runUntilIdle', () => {
 
 test('a worker beside it and the claims it holds survive a jump', async () => {
   const { client, connectionString } = runtime()
-  let go: () => void = () => undefined
-  const gate = new Promise<void>((resolve) => void (go = resolve))
-  let begun: () => void = () => undefined
-  const begin = new Promise<void>((resolve) => void (begun = resolve))
+  const gate = signal()
+  const begun = signal()
   const held = defineWorkflow({
     name: 'held',
     handler: async (_, run) => {
-      begun()
-      await gate
+      begun.give()
+      await gate.promise
       return run.attempt
     },
   })
   const worker = createWorker({ connectionString, migrate: 'verify', workflows: [held] })
   await worker.start()
   const started = await client.start(held)
-  await begin
-  const jump = runtime().advance('30d')
-  await runtime().now()
-  go()
-  await jump
+  await begun.promise
+
+  const database = new Database({ connectionString, clock: systemClock })
+  const time = new TestTime(database, new TestClock(), [])
+  const from = await time.now()
+  await time.moveTo(from.getTime() + 30 * day)
+  const { at, ...burial } = await buryWorkers(database, randomUUID(), (await time.now()).toISOString())
+  expect(burial).toMatchObject({ dead: 0, suspected: 0 })
+  expect(await sweepPass(database, 'end_leases', 500, at)).toBe(0)
+  expectAfter(from, (await client.get(started))?.leaseUntil ?? from, 30 * day)
+  gate.give()
   expect(await client.result(started)).toBe(1)
-  const { workers } = await client.info()
-  expect(workers.length).toBe(2)
   await worker.stop()
+  await database.close()
 })
 
 test('a claim that is held by hand ends with its lease', async () => {
