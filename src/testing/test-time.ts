@@ -33,6 +33,7 @@ export class TestTime {
 
   advance(ms: number): Promise<void> {
     return this.#inTurn(async () => {
+      await this.#idle()
       const targetMs = (await moveTime(this.#database)).atMs + ms
       await this.#through(({ nextMs }) => (nextMs !== null && nextMs <= targetMs ? nextMs : undefined))
       await this.moveTo(targetMs)
