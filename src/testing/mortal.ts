@@ -16,7 +16,7 @@ export class Mortal {
   readonly died: Promise<undefined>
   readonly clock: Clock
   /** What this claim has kept. */
-  readonly memos = new Map<string, NewMemo>()
+  readonly memos: Map<string, NewMemo> = new Map()
   /** Keys of the bodies that began. */
   readonly began: string[] = []
   readonly #fuse: CrashFuse
