@@ -13,9 +13,12 @@ begin
 end
 $body$;
 
+-- In plpgsql, which keeps its plan for a session.
 create or replace function holdfast._now() returns timestamptz
-language sql volatile parallel safe as $$
-  select holdfast.test_real_now() + c.ahead from holdfast.test_clock c
+language plpgsql volatile parallel safe as $$
+begin
+  return (select holdfast.test_real_now() + c.ahead from holdfast.test_clock c);
+end
 $$;
 
 create function holdfast.test_ticket_time() returns trigger
