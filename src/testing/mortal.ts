@@ -113,6 +113,7 @@ export class Mortal {
       if (this.#isDead) return never()
       const [name] = args
       if (typeof name === 'string') this.#watch.asked(name)
+      if (!named.has(method) && args.some((arg) => typeof arg === 'function')) this.#watch.scoped()
       const where = typeof name === 'string' ? `${method} "${name}"` : method
       const answer = call(...args.map((arg) => (typeof arg === 'function' ? this.#body(where, arg as Call) : arg)))
       if (!(answer instanceof Promise)) return answer
@@ -155,6 +156,9 @@ export class Mortal {
     )
   }
 }
+
+/** What takes a function that is a step's body. Any other function may make calls under keys of another scope. */
+const named: ReadonlySet<string> = new Set(['step', 'transaction'])
 
 type Call = (...args: unknown[]) => unknown
 

@@ -14,6 +14,7 @@ export class ReplayWatch {
   readonly #unread: Map<string, Memo>
   readonly #occurrences = new Map<string, number>()
   #lastOrdinal = 0
+  #isScoped = false
   #strayed: string | undefined
 
   constructor(memos: readonly Memo[]) {
@@ -36,6 +37,7 @@ export class ReplayWatch {
 
   /** A call on `run` that names its step. */
   asked(name: string): void {
+    if (this.#isScoped) return
     const occurrence = (this.#occurrences.get(name) ?? 0) + 1
     this.#occurrences.set(name, occurrence)
     const key = occurrence === 1 ? name : `${name}#${occurrence}`
@@ -44,6 +46,11 @@ export class ReplayWatch {
     this.#unread.delete(key)
     if (memo.ordinal < this.#lastOrdinal) this.#strayed ??= key
     this.#lastOrdinal = memo.ordinal
+  }
+
+  /** From now on names say less than keys do: memos count as asked for once they are handed out. */
+  scoped(): void {
+    this.#isScoped = true
   }
 
   /** An outcome is kept that no memo has. */

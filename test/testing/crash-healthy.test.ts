@@ -61,6 +61,12 @@ const handlers: Record<string, (run: Run) => unknown> = {
     const id = await run.transaction('insert', async (tx) => (await tx.query('select 1 as one')).rows[0]?.one as number)
     return id + (await run.step('next', () => later(1, 1)))
   },
+  'transactions beside steps': (run) =>
+    Promise.all([
+      run.transaction('a', async (tx) => (await tx.query('select 1 as one')).rows),
+      chain(run, 'b', 1),
+      run.transaction('c', (tx) => later(2, tx).then(async (on) => (await on.query('select 2 as two')).rows)),
+    ]),
   'values that are made anew in each run': async (run) => {
     const key = await run.step('key', (step) => step.idempotencyKey)
     return { key, id: await run.uuid(), at: await run.now(), luck: await run.random(), run: run.id }

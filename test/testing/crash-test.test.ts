@@ -96,6 +96,32 @@ test('mocks and tables can be prepared, and each run writes its row once', async
   expect(rows).toEqual([])
 })
 
+test('a failure that the handler went past is not tried again once it is kept', async () => {
+  const charged = new Set<string>()
+  const forgiving = defineWorkflow({
+    name: 'forgiving',
+    handler: async (_, run) => {
+      try {
+        await run.step('charge', () => {
+          if (charged.has(run.id)) return
+          charged.add(run.id)
+          throw new Error('busy')
+        })
+      } catch {
+        return await run.step('tell', () => turn().then(() => 'told'))
+      }
+      return await run.step('ship', () => 'shipped')
+    },
+  })
+  const { problems } = await crashTest(forgiving, undefined, { connectionString })
+  // Until then another try may get on, as it may without a crash.
+  expect(problems.map(({ kind, point }) => `${kind} ${point}`)).toEqual([
+    'other_outcome 2 of 12: after the body of "charge"',
+    'other_outcome 3 of 12: after the answer of step "charge"',
+    'other_outcome 4 of 12: before the commit of "charge"',
+  ])
+})
+
 describe('what Holdfast itself would do wrong is found:', () => {
   const two = defineWorkflow({
     name: 'two',
