@@ -1,8 +1,8 @@
 /** Counts the points at which a run's process may die, from its start on and over all its claims, and says at which it does. */
 export class CrashFuse {
-  readonly #passed: string[] = []
   readonly #at: number | undefined
   #where: string | undefined
+  #count = 0
 
   /** `at`: at which of them, from 1; undefined: at none. */
   constructor(at?: number) {
@@ -15,13 +15,13 @@ export class CrashFuse {
   }
 
   get count(): number {
-    return this.#passed.length
+    return this.#count
   }
 
   /** True: here. */
   pass(where: string): boolean {
-    this.#passed.push(where)
-    if (this.count !== this.#at) return false
+    this.#count += 1
+    if (this.#count !== this.#at) return false
     this.#where = where
     return true
   }

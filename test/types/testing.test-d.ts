@@ -1,8 +1,8 @@
 // Never run: `tsc --noEmit` is the test. Each @ts-expect-error fails the compilation if its line were accepted.
 
 import { z } from 'zod'
-import { defineWorkflow, EndlessError } from '../../src/index.ts'
-import type { Client, FailureCause, Queryable, State, Step, Worker } from '../../src/index.ts'
+import { defineWorkflow } from '../../src/index.ts'
+import type { Client, EndlessError, FailureCause, Queryable, State, Step, Worker } from '../../src/index.ts'
 import { crashTest, createTestRuntime } from '../../src/testing.ts'
 import type {
   CrashOutcome,
