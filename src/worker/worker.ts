@@ -27,6 +27,8 @@ export interface WorkerCoreOptions {
   readonly concurrency: number
   readonly graceMs: number
   readonly clock: Clock
+  /** What handlers and their steps measure time by. Default: `clock`. */
+  readonly handlerClock?: Clock | undefined
   readonly log: Logger
   readonly timings: Timings
   /** Sees that the schema is there, before anything else. */
@@ -80,6 +82,7 @@ export class WorkerCore {
       slots: this.#slots,
       concurrency,
       patience,
+      handlerClock: options.handlerClock ?? clock,
       giveUpAfter: timings.giveUpAfter,
       log,
     })
