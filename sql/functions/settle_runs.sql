@@ -120,7 +120,9 @@ begin
     if 'continued' = any(_outcomes) then
       perform holdfast._continue_runs(_ended, _details);
     end if;
-    perform holdfast._follow_ends(_ended, _failed, _at);
+    if _failed is not null or exists (select from holdfast.waits w where w.child_id is not null) then
+      perform holdfast._follow_ends(_ended, _failed, _at);
+    end if;
   end if;
 
   if _given._open is not null or _given._has_wide or _given._places > _given_back then

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { StartArgs } from '../define/start-options.ts'
+import type { StartArgs } from '../model/start-item.ts'
 import type { Definition, Workflow } from '../model/workflow.ts'
 import { CrashFuse } from './crash-fuse.ts'
 import { isAlike, type CrashOutcome, type Ended } from './crash-outcome.ts'

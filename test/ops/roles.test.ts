@@ -24,7 +24,7 @@ const asking = defineWorkflow({
   handler: async (_, run) => {
     const hello = await run.waitFor('hello')
     const word = await run.park('ask', { reason: 'Which word?', schema: z.string() })
-    return `${hello} ${await run.call(granted)} ${word}`
+    return `${String(hello)} ${await run.call(granted)} ${word}`
   },
 })
 

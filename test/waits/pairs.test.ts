@@ -78,7 +78,7 @@ async function awake(on: Scene): Promise<number> {
 
 async function isCancelled(on: Scene): Promise<void> {
   await awake(on)
-  expect((await aftermath(on, on.run)).state).toBe('cancelled')
+  expect((await aftermath(on, on.run))?.state).toBe('cancelled')
 }
 
 describe.each(orders)('%s', (order: Order) => {
@@ -86,7 +86,7 @@ describe.each(orders)('%s', (order: Order) => {
     const on = await waiting()
     await interleave(on, order, send(on), suspend(on))
     await awake(on)
-    expect((await aftermath(on, on.run)).memos).toEqual(['paid answer'])
+    expect((await aftermath(on, on.run))?.memos).toEqual(['paid answer'])
   })
 
   test('WAIT-02: a signal and the opening of the wait for it', async () => {
@@ -94,7 +94,7 @@ describe.each(orders)('%s', (order: Order) => {
     await interleave(on, order, send(on), open(on))
     await suspend(on)(await connect(database))
     await awake(on)
-    expect((await aftermath(on, on.run)).memos).toEqual(['paid answer'])
+    expect((await aftermath(on, on.run))?.memos).toEqual(['paid answer'])
   })
 
   test('WAIT-02: a signal and the promotion of a run whose wait has timed out', async () => {
@@ -102,7 +102,7 @@ describe.each(orders)('%s', (order: Order) => {
     await interleave(on, order, send(on), promote)
     await awake(on)
     // Whichever came first ended it; a signal that came too late is there for the next wait.
-    const { memos } = await aftermath(on, on.run)
+    const memos = (await aftermath(on, on.run))?.memos ?? []
     expect(memos).toHaveLength(1)
     expect(['paid answer', 'paid timeout']).toContain(memos[0])
     const { rows } = await database.query('select taken_by from holdfast.signals where run_id = $1', [on.run])
@@ -113,21 +113,21 @@ describe.each(orders)('%s', (order: Order) => {
     const on = await waiting({ suspended: true })
     await interleave(on, order, send(on), take(on))
     await awake(on)
-    expect((await aftermath(on, on.run)).memos).toEqual(['paid answer'])
+    expect((await aftermath(on, on.run))?.memos).toEqual(['paid answer'])
   })
 
   test("WAIT-03: a child's end and its parent's suspension", async () => {
     const on = await calling()
     await interleave(on, order, endChild(on), suspend(on))
     await awake(on)
-    expect((await aftermath(on, on.run)).memos).toEqual(['call answer'])
+    expect((await aftermath(on, on.run))?.memos).toEqual(['call answer'])
   })
 
   test("WAIT-03: a child's end and a claim of its suspended parent", async () => {
     const on = await calling({ suspended: true })
     await interleave(on, order, endChild(on), take(on))
     await awake(on)
-    expect((await aftermath(on, on.run)).memos).toEqual(['call answer'])
+    expect((await aftermath(on, on.run))?.memos).toEqual(['call answer'])
   })
 
   test('RUN-13: a cancel and a suspension', async () => {
@@ -165,7 +165,7 @@ describe.each(orders)('%s', (order: Order) => {
     const on = await calling({ suspended: true })
     await interleave(on, order, cancel(on.run), endChild(on))
     await isCancelled(on)
-    expect(['done', 'cancelled']).toContain((await aftermath(on, on.child)).state)
+    expect(['done', 'cancelled']).toContain((await aftermath(on, on.child))?.state)
   })
 
   test("WAIT-03: the cascade of a parent's cancel and its child's end", async () => {
@@ -173,7 +173,7 @@ describe.each(orders)('%s', (order: Order) => {
     await cancel(on.run)(await connect(database))
     await interleave(on, order, promote, endChild(on))
     await isCancelled(on)
-    expect(['done', 'cancelled']).toContain((await aftermath(on, on.child)).state)
+    expect(['done', 'cancelled']).toContain((await aftermath(on, on.child))?.state)
     const { rows } = await database.query('select from holdfast.cancels where run_id = $1', [on.child])
     expect(rows).toEqual([])
   })

@@ -125,14 +125,14 @@ export interface Aftermath {
   readonly memos: readonly string[]
 }
 
-export async function aftermath({ database }: Scene, id: string): Promise<Aftermath> {
+export async function aftermath({ database }: Scene, id: string): Promise<Aftermath | undefined> {
   const { rows } = await database.query<Aftermath>(
     `select r.state, array(
        select s.key || ' ' || s.kind from holdfast.steps s where s.run_id = r.id order by s.seq) as memos
      from holdfast.runs r where r.id = $1`,
     [id],
   )
-  return rows[0] as Aftermath
+  return rows[0]
 }
 
 export const cancel =
