@@ -4,6 +4,7 @@ import { addAudit } from './commands/audit.ts'
 import { addLimits } from './commands/limits.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addRunCommands } from './commands/runs.ts'
+import { addSchedules } from './commands/schedules.ts'
 import { addStart } from './commands/start.ts'
 import { addWhy } from './commands/why.ts'
 import { addWorker } from './commands/worker.ts'
@@ -21,5 +22,6 @@ export function createProgram(): Command {
   addWhy(program)
   addLimits(program)
   addAudit(program)
+  addSchedules(program)
   return program
 }
