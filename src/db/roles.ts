@@ -27,6 +27,7 @@ const viewerFunctions = [
   'info',
   'why_run',
   'show_limits',
+  'show_schedules',
   'audit_limits',
   '_revision',
   '_now',

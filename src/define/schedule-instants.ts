@@ -7,10 +7,10 @@ import type { ResolvedSchedule } from '../model/workflow.ts'
 export type Timing = Pick<ResolvedSchedule, 'cron' | 'zone' | 'everyMs'>
 
 /** An instant that nobody looked at for longer is a missed one. */
-export const missedAfterMs = 10_000
+const missedAfterMs = 10_000
 
 /** What stands for the next instant where there is none. */
-export const never: number = Date.parse('9999-12-31T00:00:00Z')
+const never: number = Date.parse('9999-12-31T00:00:00Z')
 
 /** The first instant after `afterMs`. */
 export function nextInstant({ cron, zone, everyMs }: Timing, afterMs: number): number {
