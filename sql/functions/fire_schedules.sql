@@ -8,7 +8,7 @@
 create or replace function holdfast.fire_schedules(_items json)
 returns table (workflow text, at_ms double precision, outcome text, run_id uuid, failing_count integer,
   error text)
-language plpgsql as $$
+language plpgsql set lock_timeout = '10s' as $$
 #variable_conflict use_column
 declare
   _item record;

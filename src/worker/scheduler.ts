@@ -69,18 +69,28 @@ export class Scheduler implements Part {
   /** Answers when to look again. */
   async #fireDue(): Promise<number> {
     try {
-      while (!this.#isStopped) {
+      for (let isWell = true; isWell && !this.#isStopped;) {
         const standings = await dueSchedules(this.#database, [...this.#scheduled.keys()])
-        const due = standings.filter(isDue)
         this.#compare(standings)
+        const due = standings.filter(isDue)
         if (due.length === 0) return Math.min(this.#lookMs, ...standings.map((each) => each.wait_ms ?? Infinity))
-        const firings = await Promise.all(due.map((standing) => this.#firing(standing)))
-        for (const fired of await fireSchedules(this.#database, firings)) this.#tell(fired)
+        for (const standing of due) isWell = (await this.#fire(standing)) && isWell
       }
     } catch (error) {
       this.#log.warn({ error }, 'Schedules could not be looked at; tried again.')
     }
     return this.#lookMs
+  }
+
+  /** One that cannot be decided holds up no other. Answers whether it was. */
+  async #fire(standing: Due): Promise<boolean> {
+    try {
+      for (const fired of await fireSchedules(this.#database, [await this.#firing(standing)])) this.#tell(fired)
+      return true
+    } catch (error) {
+      this.#log.warn({ workflow: standing.workflow, error }, 'A schedule could not be decided; tried again.')
+      return false
+    }
   }
 
   async #firing(standing: Due): Promise<Firing> {

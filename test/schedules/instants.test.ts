@@ -80,7 +80,7 @@ describe.each(zones)('the days on which clocks are changed in %s', (zone) => {
   })
 })
 
-test('a time that does not exist comes at the end of the gap, and one that exists twice comes the first time', () => {
+test('WAIT-04: a time that does not exist comes at the end of the gap, and one that exists twice comes the first time', () => {
   const berlin = cron('30 2 * * *', 'Europe/Berlin')
   expect(texts(instantsBetween(berlin, Date.parse('2026-03-28T12:00Z'), Date.parse('2026-03-30T12:00Z'), 9))).toEqual([
     '2026-03-29T01:00:00.000Z',

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/model/clock.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { Scheduler } from '../../src/worker/scheduler.ts'
 import type { TestDatabase } from './database.ts'
-import { named, optionsFor } from './variant.ts'
+import { optionsFor } from './variant.ts'
 
 export interface StoppedClock {
   /** Sets the database's time. */
@@ -20,8 +20,8 @@ export function useStoppedClock(database: TestDatabase, at: string): StoppedCloc
   beforeAll(async () => {
     await database.query(`create table public.stopped_clock as select '${at}'::timestamptz as at`)
     await database.query(
-      named(`create or replace function holdfast._now() returns timestamptz language sql volatile parallel safe as
-        $$ select at from public.stopped_clock $$`),
+      `create or replace function holdfast._now() returns timestamptz language sql volatile parallel safe as
+       $$ select at from public.stopped_clock $$`,
     )
   })
   return {
