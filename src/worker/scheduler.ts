@@ -33,7 +33,9 @@ export class Scheduler implements Part {
   readonly #lookMs: number
   readonly #scheduled: ReadonlyMap<string, Workflow>
   #isStopped = true
-  #looking: Promise<void> = Promise.resolve()
+  #isWanted = false
+  #hasQueued = false
+  #looking: Promise<void> | undefined
   #timer: Timer | undefined
   /** The schedules in force that were told of, as they are not those here. */
   readonly #told = new Map<string, string>()
@@ -60,10 +62,25 @@ export class Scheduler implements Part {
     await this.#looking
   }
 
+  /** A claim has ended here: what is queued behind its run may start. */
+  hearEnd(): void {
+    if (this.#hasQueued) this.#look()
+  }
+
   #look(): void {
-    this.#looking = this.#fireDue().then((waitMs) => {
-      if (!this.#isStopped) this.#timer = this.#clock.after(Math.max(1, waitMs), () => this.#look())
+    if (this.#isStopped) return
+    this.#isWanted = true
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = undefined
+      if (this.#isWanted) this.#look()
     })
+  }
+
+  async #lookOnce(): Promise<void> {
+    this.#isWanted = false
+    this.#timer?.cancel()
+    const waitMs = await this.#fireDue()
+    if (!this.#isStopped) this.#timer = this.#clock.after(Math.max(1, waitMs), () => this.#look())
   }
 
   /** Answers when to look again. */
@@ -72,6 +89,7 @@ export class Scheduler implements Part {
       for (let isWell = true; isWell && !this.#isStopped;) {
         const standings = await dueSchedules(this.#database, [...this.#scheduled.keys()])
         this.#compare(standings)
+        this.#hasQueued = standings.some((each) => each.queued_ms !== null)
         const due = standings.filter(isDue)
         if (due.length === 0) return Math.min(this.#lookMs, ...standings.map((each) => each.wait_ms ?? Infinity))
         for (const standing of due) isWell = (await this.#fire(standing)) && isWell

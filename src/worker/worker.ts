@@ -125,7 +125,10 @@ export class WorkerCore {
       log,
       newPoolId: () => `holdfast-${uuidv7(clock)}`,
       onPoolId: (poolId) => this.#presence.addPool(poolId),
-      onTicket: (ticket) => this.#claims.take(ticket),
+      onTicket: async (ticket) => {
+        await this.#claims.take(ticket)
+        this.#scheduler.hearEnd()
+      },
     })
   }
 

@@ -2,12 +2,13 @@ import { afterEach, beforeAll } from 'vitest'
 import { Database } from '../../src/db/database.ts'
 import { recordDefinitions } from '../../src/db/record-definitions.ts'
 import { createRegistry } from '../../src/define/registry.ts'
-import type { Logger, Workflow } from '../../src/index.ts'
+import { defineWorkflow, type Logger, type Schedule, type Workflow } from '../../src/index.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { Scheduler } from '../../src/worker/scheduler.ts'
 import type { TestDatabase } from './database.ts'
 import { optionsFor } from './variant.ts'
+import { recordingLogger } from './worker.ts'
 
 export interface StoppedClock {
   /** Sets the database's time. */
@@ -101,4 +102,39 @@ export async function endRuns(database: TestDatabase, workflow: string): Promise
      where workflow = $1 and ended_at is null`,
     [workflow],
   )
+}
+
+export interface Begun extends Looker {
+  readonly name: string
+  readonly workflow: Workflow
+  readonly log: ReturnType<typeof recordingLogger>
+}
+
+/** For tests of what a schedule does as time goes by, each under a workflow of its own. */
+export function scheduling(
+  database: TestDatabase,
+  clock: StoppedClock,
+): {
+  /** A workflow of that schedule, first seen at `at`. */
+  begin(at: string, schedule: Schedule<undefined>, options?: { maxWaiting?: number; deadline?: string }): Promise<Begun>
+  /** What an operator sees of its schedule. */
+  shown(workflow: string): Promise<Record<string, unknown>>
+} {
+  let count = 0
+  return {
+    begin: async (at, schedule, options = {}) => {
+      const name = `scheduled ${(count += 1)}`
+      const workflow = defineWorkflow({ name, schedule, ...options, handler: () => 1 })
+      await clock.set(at)
+      await record(database, workflow)
+      const log = recordingLogger()
+      return { name, workflow, log, ...schedulerOf(database, [workflow], log) }
+    },
+    shown: async (workflow) => {
+      const { rows } = await database.query<{ shown: string }>('select holdfast.show_schedules($1) as shown', [
+        workflow,
+      ])
+      return (JSON.parse(rows[0]?.shown ?? '[]') as Record<string, unknown>[])[0] ?? {}
+    },
+  }
 }
