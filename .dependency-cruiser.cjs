@@ -28,6 +28,7 @@ const owned = {
   'graphile-worker': { room: 'queue', why: 'only src/queue knows which queue carries the tickets' },
   '@opentelemetry': { room: 'trace', why: 'only src/trace knows OpenTelemetry' },
   superjson: { room: 'model', why: 'the codec is one pure rule of src/model' },
+  croner: { room: 'define', why: 'only src/define/schedule-instants.ts computes instants' },
   commander: { room: 'cli', why: 'only src/cli reads a command line' },
   picocolors: { room: 'cli', why: 'only src/cli prints' },
   jiti: { room: 'cli', why: 'only src/cli loads the code of a user from a path' },

@@ -29,6 +29,7 @@ const viewerFunctions = [
   'why_run',
   'list_parked',
   'show_limits',
+  'show_schedules',
   'audit_limits',
   '_revision',
   '_now',

@@ -205,6 +205,7 @@ describe('of the functions in the schema', () => {
       'list_runs',
       'look_at_runs',
       'show_limits',
+      'show_schedules',
       'why_run',
     ])
     const nobody = await functions('p.proname, p.proacl')
