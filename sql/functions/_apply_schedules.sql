@@ -26,5 +26,6 @@ begin
       queued_at = case when holdfast._is_same_timing(s.spec, excluded.spec) then s.queued_at end
     where s.spec::text <> excluded.spec::text;
   end loop;
+  perform holdfast._notify('schedules');
 end
 $$;

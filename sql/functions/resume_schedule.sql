@@ -9,6 +9,10 @@ begin
   set turn = s.turn + 1, past_at = date_trunc('milliseconds', holdfast._now()), next_at = null, queued_at = null,
     failing_count = 0, retry_at = null, paused_at = null, paused_by = null, pause_reason = null
   where s.workflow = _workflow and s.paused_at is not null;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform holdfast._notify('schedules');
+  return true;
 end
 $$;

@@ -62,6 +62,9 @@ begin
     where r.token % 2 = 1 and exists (
       select from holdfast.workers w where w.id = r.worker_id and w.ended_at is null);
     update holdfast.workers w set seen_at = w.seen_at + _by where w.ended_at is null;
+    if exists (select from holdfast.schedules) then
+      perform holdfast._notify('schedules');
+    end if;
   end if;
   return query
   select n.at, extract(epoch from n.at)::double precision * 1000, extract(epoch from c.ahead)::double precision * 1000
@@ -70,7 +73,7 @@ end
 $$;
 
 -- What goes on in these workflows: whether anything runs or could; when the next run is due or a rate opens; and when the
--- next thing of any kind comes, a deadline or the end of a lease that no worker renews as well. In milliseconds since 1970.
+-- next thing of any kind comes, a schedule's instant, a deadline or the end of a lease that no worker renews as well. In milliseconds since 1970.
 create function holdfast.test_look(_workflows text[])
 returns table (is_busy boolean, due_ms double precision, next_ms double precision)
 language plpgsql as $$
@@ -88,6 +91,8 @@ begin
          where r.state in ('scheduled', 'suspended') and r.workflow = any(_workflows)),
         (select min(l.open_at) from holdfast.lines l where l.workflow = any(_workflows))) as due_at,
       least(
+        (select min(coalesce(s.next_at, s.past_at)) from holdfast.schedules s
+         where s.paused_at is null and s.workflow = any(_workflows)),
         (select min(r.deadline_at) from holdfast.runs r
          where r.state in ('scheduled', 'waiting', 'suspended') and r.workflow = any(_workflows)),
         (select min(r.lease_until) from holdfast.runs r
@@ -96,6 +101,9 @@ begin
   )
   select
     coalesce(next.due_at <= _at, false)
+      or exists (
+        select from holdfast.schedules s
+        where s.paused_at is null and s.workflow = any(_workflows) and coalesce(s.next_at, s.past_at) <= _at and s.failing_count = 0)
       or exists (
         select from holdfast.runs r
         where r.state = 'waiting' and not r.is_set_aside and r.workflow = any(_workflows)

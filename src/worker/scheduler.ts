@@ -52,7 +52,7 @@ export class Scheduler implements Part {
   async start(): Promise<void> {
     if (this.#scheduled.size === 0) return
     this.#isStopped = false
-    this.#look()
+    this.look()
     await this.#looking
   }
 
@@ -64,15 +64,16 @@ export class Scheduler implements Part {
 
   /** A claim has ended here: what is queued behind its run may start. */
   hearEnd(): void {
-    if (this.#hasQueued) this.#look()
+    if (this.#hasQueued) this.look()
   }
 
-  #look(): void {
+  /** A schedule may be another now, or due. */
+  look(): void {
     if (this.#isStopped) return
     this.#isWanted = true
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined
-      if (this.#isWanted) this.#look()
+      if (this.#isWanted) this.look()
     })
   }
 
@@ -80,7 +81,7 @@ export class Scheduler implements Part {
     this.#isWanted = false
     this.#timer?.cancel()
     const waitMs = await this.#fireDue()
-    if (!this.#isStopped) this.#timer = this.#clock.after(Math.max(1, waitMs), () => this.#look())
+    if (!this.#isStopped) this.#timer = this.#clock.after(Math.max(1, waitMs), () => this.look())
   }
 
   /** Answers when to look again. */

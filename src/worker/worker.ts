@@ -235,6 +235,7 @@ export class WorkerCore {
   #hear(message: string): void {
     const [word, ...ids] = message.split(' ')
     if (word === 'due') this.#promoter.look()
+    if (word === 'schedules') this.#scheduler.look()
     if (word === 'limits')
       this.#compareLimits().catch((error: unknown) => this.#log.warn({ error }, 'Limits could not be compared.'))
     if (word === 'signalled') for (const id of ids) this.#slots.get(id)?.execution.hear()
