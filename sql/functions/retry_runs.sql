@@ -58,10 +58,9 @@ begin
   select coalesce(array_agg(id), '{}') into _retried from retried;
   delete from holdfast.steps s
   where s.run_id = any(_retried) and (_is_fresh or s.kind <> 'answer' or s.has_rollback and exists (
-    select from holdfast.runs u
-    join holdfast.runs r on r.id = u.undoes and r.retries = u.retries + 1
-    join holdfast.steps d on d.run_id = u.id and d.key = s.key and d.kind = 'answer'
-    where u.undoes = s.run_id));
+    select from holdfast.steps d
+    where d.key = s.key and d.kind = 'answer' and d.run_id = (
+      select u.id from holdfast.runs u where u.undoes = s.run_id order by u.created_at desc limit 1)));
   delete from holdfast.waits w where w.run_id = any(_retried) and (_is_fresh or w.kind in ('call', 'park'));
   delete from holdfast.tries t where t.run_id = any(_retried);
   perform holdfast._issue_tickets((
