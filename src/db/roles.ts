@@ -9,12 +9,13 @@ export const roleNames = ['producer', 'worker', 'viewer'] as const
 
 export type RoleName = (typeof roleNames)[number]
 
-/** Starts runs, signals them, and reads those whose id it has. */
+/** Starts runs, signals and answers them, and reads those whose id it has. */
 const producerFunctions = [
   'start',
   'start_runs',
   'see_definitions',
   'send_signals',
+  'unpark_run',
   'find_run',
   'look_at_runs',
   '_revision',
@@ -24,6 +25,7 @@ const viewerFunctions = [
   'find_run',
   'look_at_runs',
   'list_runs',
+  'list_parked',
   'info',
   'why_run',
   'show_limits',
@@ -69,7 +71,7 @@ $roles$;
 
 revoke execute on all functions in schema ${quoted} from public;
 
--- Starts and signals runs, and reads those whose id it has.
+-- Starts, signals and answers runs, and reads those whose id it has.
 grant usage on schema ${quoted} to ${role('producer')};
 grant select on ${quoted}.migrations, ${quoted}.function_sets to ${role('producer')};
 ${functionGrants(quoted, producerFunctions, role('producer'))}

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { rolesScript, roleNames, type RoleName } from '../../src/db/roles.ts'
 import { defineWorkflow } from '../../src/index.ts'
 import { runCli } from '../cli/run-cli.ts'
@@ -65,6 +66,27 @@ test('a producer starts runs, alone, in batches and transactions, signals them, 
   const result = client.result(run)
   await startWorker(database, { workflows: [granted] })
   expect(await result).toBe(1)
+})
+
+test('a producer signals and answers runs, and a viewer sees who waits for a person', async () => {
+  const asking = defineWorkflow({
+    name: 'asking',
+    handler: async (_, run) => [
+      await run.waitFor('asked'),
+      await run.park('answer', { reason: 'May it?', schema: z.boolean() }),
+    ],
+  })
+  await startWorker(as('worker'), { workflows: [asking] })
+  const [producer, viewer] = [openClient(as('producer')), openClient(as('viewer'))]
+  const run = await producer.start(asking)
+  await producer.signal(run, 'asked', 1)
+  await expect.poll(() => viewer.parked()).toMatchObject([{ run: run.id, step: 'answer', reason: 'May it?' }])
+  expect((await viewer.why(run)).reasons).toMatchObject([{ kind: 'suspended', waits: [{ kind: 'park' }] }])
+  await expect(viewer.signal(run, 'asked', 1)).rejects.toMatchObject(denied)
+  await expect(viewer.unpark(run, true)).rejects.toMatchObject(denied)
+  await expect(producer.parked()).rejects.toMatchObject(denied)
+  await producer.unpark(run, true)
+  expect(await producer.result(run)).toEqual([1, true])
 })
 
 test('a producer cannot list, steer, claim, or read a table', async () => {
@@ -143,6 +165,7 @@ describe('of the functions in the schema', () => {
       'send_signals',
       'start',
       'start_runs',
+      'unpark_run',
     ])
     for (const { proname, proconfig } of pinned) {
       expect({ proname, proconfig }).toMatchObject({
@@ -163,6 +186,7 @@ describe('of the functions in the schema', () => {
       'send_signals',
       'start',
       'start_runs',
+      'unpark_run',
     ])
     expect(await called(users.viewer)).toEqual([
       '_ahead',
@@ -176,6 +200,7 @@ describe('of the functions in the schema', () => {
       'audit_limits',
       'find_run',
       'info',
+      'list_parked',
       'list_runs',
       'look_at_runs',
       'show_limits',
