@@ -44,6 +44,37 @@ test('what a retried rollback has undone is done again by a retry of its run, an
   expect(did).toEqual(['do a', 'do b', 'undo b', 'undo a'])
 })
 
+test('what undoes a run is not retried once that run has gone on', async () => {
+  const did: string[] = []
+  let isFailing = true
+  const saga = defineWorkflow({
+    name: 'saga that goes on',
+    maxAttempts: 1,
+    handler: async (_, run) => {
+      await run.step('a', () => 1, {
+        rollback: () => {
+          did.push('undo a')
+          throw new NonRetryableError('stuck')
+        },
+      })
+      if (isFailing) throw new Error('no')
+      return 'done'
+    },
+  })
+  await startWorker(database, { workflows: [saga] })
+  const client = openClient(database)
+  const { id } = await client.start(saga)
+  await client.result(id).catch(() => undefined)
+  const undoing = (await client.get(id))?.rollback?.run ?? ''
+  await client.result(undoing).catch(() => undefined)
+  isFailing = false
+  await client.retry(id)
+  await expect(client.retry(undoing)).rejects.toMatchObject({ code: 'INVALID_STATE', field: 'run' })
+  expect(await client.result(id)).toBe('done')
+  await expect(client.retry(undoing)).rejects.toThrow('has gone on since')
+  expect(did).toEqual(['undo a'])
+})
+
 /** What is asked again and again, until its reader leaves. */
 async function* poll<T>(ask: () => Promise<T | undefined>): AsyncGenerator<T> {
   for (;;) {
