@@ -81,7 +81,9 @@ test('a producer signals and answers runs, and a viewer sees who waits for a per
   const run = await producer.start(asking)
   await producer.signal(run, 'asked', 1)
   await expect.poll(() => viewer.parked()).toMatchObject([{ run: run.id, step: 'answer', reason: 'May it?' }])
-  expect((await viewer.why(run)).reasons).toMatchObject([{ kind: 'suspended', waits: [{ kind: 'park' }] }])
+  await expect
+    .poll(async () => (await viewer.why(run)).reasons)
+    .toMatchObject([{ kind: 'suspended', waits: [{ kind: 'park' }] }])
   await expect(viewer.signal(run, 'asked', 1)).rejects.toMatchObject(denied)
   await expect(viewer.unpark(run, true)).rejects.toMatchObject(denied)
   await expect(producer.parked()).rejects.toMatchObject(denied)
