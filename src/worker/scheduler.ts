@@ -3,9 +3,10 @@ import { dueSchedules, fireSchedules, type Fired, type Firing, type Standing } f
 import { makeScheduled } from '../define/make-scheduled.ts'
 import type { Registry } from '../define/registry.ts'
 import { nextInstant, wantedInstants } from '../define/schedule-instants.ts'
-import type { Clock, Timer } from '../model/clock.ts'
+import type { Clock } from '../model/clock.ts'
 import type { Logger } from '../model/logger.ts'
 import type { ResolvedSchedule, Workflow } from '../model/workflow.ts'
+import { Lookout } from './lookout.ts'
 import type { Part } from './part.ts'
 
 /** So many runs of a schedule are started in one transaction, if their inputs are not longer than this together. */
@@ -32,11 +33,8 @@ export class Scheduler implements Part {
   readonly #log: Logger
   readonly #lookMs: number
   readonly #scheduled: ReadonlyMap<string, Workflow>
-  #isStopped = true
-  #isWanted = false
+  readonly #lookout: Lookout
   #hasQueued = false
-  #looking: Promise<void> | undefined
-  #timer: Timer | undefined
   /** The schedules in force that were told of, as they are not those here. */
   readonly #told = new Map<string, string>()
 
@@ -45,49 +43,33 @@ export class Scheduler implements Part {
     this.#lookMs = lookMs
     this.#clock = clock
     this.#log = log
+    this.#lookout = new Lookout(clock, () => this.#fireDue())
     const scheduled = registry.workflows.filter(({ definition }) => definition.schedule !== undefined)
     this.#scheduled = new Map(scheduled.map((workflow) => [workflow.name, workflow]))
   }
 
   async start(): Promise<void> {
-    if (this.#scheduled.size === 0) return
-    this.#isStopped = false
-    this.look()
-    await this.#looking
+    if (this.#scheduled.size > 0) await this.#lookout.start()
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
-    this.#timer?.cancel()
-    await this.#looking
+    await this.#lookout.stop()
   }
 
   /** A claim has ended here: what is queued behind its run may start. */
   hearEnd(): void {
-    if (this.#hasQueued) this.look()
+    if (this.#hasQueued) this.#lookout.look()
   }
 
   /** A schedule may be another now, or due. */
   look(): void {
-    if (this.#isStopped) return
-    this.#isWanted = true
-    this.#looking ??= this.#lookOnce().finally(() => {
-      this.#looking = undefined
-      if (this.#isWanted) this.look()
-    })
-  }
-
-  async #lookOnce(): Promise<void> {
-    this.#isWanted = false
-    this.#timer?.cancel()
-    const waitMs = await this.#fireDue()
-    if (!this.#isStopped) this.#timer = this.#clock.after(Math.max(1, waitMs), () => this.look())
+    this.#lookout.look()
   }
 
   /** Answers when to look again. */
   async #fireDue(): Promise<number> {
     try {
-      for (let isWell = true; isWell && !this.#isStopped;) {
+      for (let isWell = true; isWell && !this.#lookout.isStopped;) {
         const standings = await dueSchedules(this.#database, [...this.#scheduled.keys()])
         this.#compare(standings)
         this.#hasQueued = standings.some((each) => each.queued_ms !== null)
