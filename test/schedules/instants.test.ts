@@ -9,9 +9,14 @@ const every = (everyMs: number): Timing => ({ cron: undefined, zone: 'UTC', ever
 
 const texts = (instants: readonly number[]): string[] => instants.map((at) => new Date(at).toISOString())
 
+/** Making one takes longer than all that it is used for. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
 /** What clocks show in a zone at an instant. */
 function local(at: number, zone: string): { readonly day: string; readonly time: string } {
-  const format = new Intl.DateTimeFormat('sv', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
+  const made = { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' } as const
+  const format = formats.get(zone) ?? new Intl.DateTimeFormat('sv', made)
+  formats.set(zone, format)
   const [date = '', time = ''] = format.format(at).split(' ')
   return { day: date, time }
 }
@@ -20,8 +25,10 @@ function local(at: number, zone: string): { readonly day: string; readonly time:
 function changesOf(zone: string): number[] {
   const offset = (at: number): number => Date.parse(`${local(at, zone).day}T${local(at, zone).time}Z`) - at
   const changes: number[] = []
-  for (let at = Date.UTC(2026, 0, 1); at < Date.UTC(2027, 0, 1); at += hour / 2) {
-    if (offset(at) !== offset(at + hour / 2)) changes.push(at + hour / 2)
+  for (let from = Date.UTC(2026, 0, 1); from < Date.UTC(2027, 0, 1); from += day) {
+    if (offset(from) === offset(from + day)) continue
+    for (let at = from; at < from + day; at += hour / 2)
+      if (offset(at) !== offset(at + hour / 2)) changes.push(at + hour / 2)
   }
   return changes
 }
