@@ -11,7 +11,7 @@ begin
   end if;
   with told as (
     insert into holdfast.signals (run_id, id, name, kind, sent_at, payload, types)
-    select coalesce(p.chain_id, p.id), w.name || w.key, w.name, case when c.state = 'done' then 'answer' else 'failure' end, _at,
+    select coalesce(p.chain_id, p.id), w.name, w.name, case when c.state = 'done' then 'answer' else 'failure' end, _at,
       case when c.state = 'done' then coalesce(c.output, 'null') else holdfast._child_error(c) end,
       case when c.state = 'done' then c.output_types end
     from holdfast.runs c
@@ -21,7 +21,7 @@ begin
     on conflict do nothing
     returning run_id, name
   )
-  select array_agg(holdfast._wake_ticket(p, w.key || ':end', _at)) into _tickets
+  select array_agg(holdfast._wake_ticket(p, md5(w.name), _at)) into _tickets
   from holdfast.waits w
   join holdfast.runs p on p.id = w.run_id
   join told t on t.run_id = coalesce(p.chain_id, p.id) and t.name = w.name
