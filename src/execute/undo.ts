@@ -19,7 +19,7 @@ import type { Undoable } from './steps.ts'
  * this run under the same keys.
  */
 
-/** A journal that knows what was kept, and keeps nothing: whoever wants more waits for ever. */
+/** A journal that knows what was kept, and keeps nothing. */
 function recordedJournal(memos: readonly Memo[]): Journal {
   const never = (): Promise<never> => new Promise(() => undefined)
   return { memos, tries: [], keep: never, transact: never, open: never, progress: () => undefined }
@@ -117,7 +117,7 @@ async function replay({ definition, claim, lease, clock, undone, input, calls }:
   const scope = new Scope(clock, log, () => undefined)
   const journal = recordedJournal(memos)
   const operations = new Operations(
-    { ...calls, runId: id, journal, scope, log, onMismatch: () => undefined },
+    { ...calls, runId: id, journal, scope, log, onMismatch: () => undefined, isOnRecord: true },
     (undoable) => undoables.add(undoable),
   )
   const run = createRunHandle({

@@ -38,9 +38,9 @@ test.each(Object.entries(refusals))(
         const error = await ask(run).catch((thrown: unknown) => thrown)
         seen.push(error instanceof Class && [error.name, error.message])
         // The way is free by now; the branch is the same.
-        await run.step('free the way', () =>
-          database.query(`delete from holdfast.runs where workflow in ('full', 'takes')`),
-        )
+        await run.step('free the way', async () => {
+          await database.query(`delete from holdfast.runs where workflow in ('full', 'takes')`)
+        })
         await run.sleep('nap', 10)
         return await ask(run).then(
           () => 'started',

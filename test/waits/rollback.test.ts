@@ -42,8 +42,8 @@ function saga(name: string, last: (run: Run) => unknown, options: { maxAttempts?
 const causes: readonly (readonly [string, (run: Run) => unknown, { maxAttempts?: number; deadline?: string }])[] = [
   ['rejected', () => Promise.reject(new NonRetryableError('no')), {}],
   ['attempts_exhausted', () => Promise.reject(new Error('no')), { maxAttempts: 2 }],
-  ['deadline', (run) => run.sleep('too long', '1h'), { deadline: '500ms' }],
-  ['deadline', (run) => run.step('too long', () => new Promise(() => undefined)), { deadline: '500ms' }],
+  ['deadline', (run) => run.sleep('too long', '1h'), { deadline: '1.5s' }],
+  ['deadline', (run) => run.step('too long', () => new Promise(() => undefined)), { deadline: '1.5s' }],
   ['timeout', (run) => run.step('too long', () => new Promise(() => undefined)), { maxAttempts: 1 }],
 ]
 
