@@ -9,7 +9,7 @@ const database = useDatabase()
 type Ended = Pick<RunView, 'rollback'>['rollback']
 
 /** Keeps two steps that can be undone and one that cannot, then does what `last` says. */
-function saga(name: string, last: (run: Run) => unknown, options: { maxAttempts?: number; deadline?: string } = {}) {
+function saga(name: string, last: (run: Run) => unknown, options: { maxAttempts?: number; deadline?: string; timeout?: string } = {}) {
   const undone: string[] = []
   const bodies: string[] = []
   const undo = (answer: string): void => void undone.push(answer)
@@ -39,12 +39,12 @@ function saga(name: string, last: (run: Run) => unknown, options: { maxAttempts?
   return { workflow, undone, bodies }
 }
 
-const causes: readonly (readonly [string, (run: Run) => unknown, { maxAttempts?: number; deadline?: string }])[] = [
+const causes: readonly (readonly [string, (run: Run) => unknown, { maxAttempts?: number; deadline?: string; timeout?: string }])[] = [
   ['rejected', () => Promise.reject(new NonRetryableError('no')), {}],
   ['attempts_exhausted', () => Promise.reject(new Error('no')), { maxAttempts: 2 }],
   ['deadline', (run) => run.sleep('too long', '1h'), { deadline: '1.5s' }],
   ['deadline', (run) => run.step('too long', () => new Promise(() => undefined)), { deadline: '1.5s' }],
-  ['timeout', (run) => run.step('too long', () => new Promise(() => undefined)), { maxAttempts: 1 }],
+  ['timeout', (run) => run.step('too long', () => new Promise(() => undefined)), { maxAttempts: 1, timeout: '300ms' }],
 ]
 
 test.each(causes)(
@@ -52,9 +52,8 @@ test.each(causes)(
   async (failure, last, options) => {
     const client = openClient(database)
     const { workflow, undone, bodies } = saga(`saga ${causes.findIndex((cause) => cause[1] === last)}`, last, options)
-    const timed = failure === 'timeout' ? defineWorkflow({ ...optionsOf(workflow), timeout: '300ms' }) : workflow
-    await startWorker(database, { workflows: [timed] })
-    const started = await client.start(timed)
+    await startWorker(database, { workflows: [workflow] })
+    const started = await client.start(workflow)
     await expect(client.result(started)).rejects.toMatchObject({ failure })
     await expect.poll(async () => (await client.get(started))?.rollback?.state).toBe('done')
     expect((await client.get(started))?.rollback).toEqual<Ended>({
@@ -67,10 +66,6 @@ test.each(causes)(
     expect(bodies).toEqual(['book', 'note', 'pay'])
   },
 )
-
-function optionsOf({ name, definition }: ReturnType<typeof saga>['workflow']) {
-  return { name, maxAttempts: definition.maxAttempts, handler: definition.handler }
-}
 
 test('WAIT-06: steps of a run whose worker was lost on its last attempt are undone', async () => {
   const client = openClient(database)
