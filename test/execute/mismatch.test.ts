@@ -20,11 +20,11 @@ function workflowOf(handler: Handler, onMismatch: OnMismatch = 'warn'): Workflow
   return defineWorkflow({ name: 'changes', onMismatch, maxAttempts: 5, handler: (_, run) => handler(run) })
 }
 
-/** What a run kept until it came to rest, or ended. */
+/** What a run kept until it came to rest, or ended: of the steps, while its waits are open. */
 async function recordOf(handler: Handler): Promise<readonly Memo[]> {
   const run = new MemoryRun()
   await run.claim(workflowOf(handler))
-  return await run.memos()
+  return (await run.memos()).filter(({ key }) => key !== 'word')
 }
 
 async function replay(
@@ -49,10 +49,10 @@ const changes: Readonly<Record<string, readonly [before: Handler, after: Handler
     (run) => inOrder(run, 'a', 'c', 'new'),
     'new',
   ],
-  'a step removed before a rest': [
-    (run) => inOrder(run, 'a', 'b').then(() => rest(run)),
-    (run) => step(run, 'a').then(() => rest(run)),
-    'rest',
+  'a step removed beside a wait that is open': [
+    (run) => Promise.all([run.waitFor('word'), inOrder(run, 'a', 'b')]),
+    (run) => Promise.all([run.waitFor('word'), inOrder(run, 'a')]),
+    'b',
   ],
   'a step renamed': [(run) => inOrder(run, 'a', 'b'), (run) => inOrder(run, 'a', 'better b'), 'better b'],
   'a branch that changed': [
@@ -101,7 +101,9 @@ describe.each(Object.entries(changes))('%s', (_, [before, after, named]) => {
   test("I1: parks the run under onMismatch: 'park', which goes on under code that fits", async () => {
     const { outcome, run } = await replay(await recordOf(before), after, 'park')
     expect(outcome).toEqual({ kind: 'suspended', wakeMs: undefined })
-    const next = await run.claim(workflowOf(before, 'park'))
+    let next = await run.claim(workflowOf(before, 'park'))
+    // Beside the person's answer it may wait for something of its own.
+    if (next?.outcome.kind === 'suspended') next = await run.claim(workflowOf(before, 'park'))
     expect(next?.outcome.kind).toBe('done')
     expect((await run.memos()).map(({ key }) => key)).toContain('[mismatch]1')
   })
