@@ -1,6 +1,6 @@
 -- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay, unless
 -- _is_fresh; failures and time-outs kept for the handler are dropped, and what was undone, so those steps run again, and
--- calls make children anew. Answers the runs that exist with what came of them: `retried`, `key_taken` (another run has
+-- calls make children anew and waits have their whole time again; a sleep counts on. Answers the runs that exist with what came of them: `retried`, `key_taken` (another run has
 -- the key now), `expired` (it is being removed, and its memos may be gone already), `undoing` (its steps are being undone)
 -- or `not_ended` (nothing to retry).
 create or replace function holdfast.retry_runs(_ids uuid[], _is_fresh boolean)
@@ -62,7 +62,7 @@ begin
     join holdfast.runs r on r.id = u.undoes and r.retries = u.retries + 1
     join holdfast.steps d on d.run_id = u.id and d.key = s.key and d.kind = 'answer'
     where u.undoes = s.run_id));
-  delete from holdfast.waits w where w.run_id = any(_retried) and (_is_fresh or w.kind in ('call', 'park'));
+  delete from holdfast.waits w where w.run_id = any(_retried) and (_is_fresh or w.kind <> 'sleep');
   delete from holdfast.tries t where t.run_id = any(_retried);
   perform holdfast._issue_tickets((
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at) order by r.priority desc, r.id)

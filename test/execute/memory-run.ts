@@ -24,6 +24,8 @@ export interface MemoryRunOptions {
   readonly turnsToKeep?: readonly number[]
   /** Which transactions are undone once, so that their bodies run again; in turn, like the above. */
   readonly undone?: readonly boolean[]
+  /** How many turns of the event loop the answer about a wait is under way. */
+  readonly turnsToOpen?: number
   /** What comes for its waits; more only once nothing else is left. */
   readonly signals?: readonly MemorySignal[]
 }
@@ -125,7 +127,9 @@ export class MemoryRun implements PlayedRun {
       open: async (wait) => {
         this.#pass()
         if (token !== this.#token) throw new LeaseLostError('The claim has ended.', 'not_found')
-        return await this.#waits.open(wait, keep)
+        const answer = await this.#waits.open(wait, keep)
+        for (let left = this.#options.turnsToOpen ?? 0; left > 0; left -= 1) await turn()
+        return answer
       },
       transact: async (body) => {
         const { undone = [false] } = this.#options

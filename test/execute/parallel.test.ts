@@ -139,7 +139,11 @@ test('STEP-07: a run is done although the loser of a race never ends', async () 
   const workflow = defineWorkflow({
     name: 'does not wait',
     handler: (_, run) =>
-      Promise.race([slow(run, 'a', 1), run.step('never', () => new Promise<never>(() => undefined)), run.waitFor('word')]),
+      Promise.race([
+        slow(run, 'a', 1),
+        run.step('never', () => new Promise<never>(() => undefined)),
+        run.waitFor('word'),
+      ]),
   })
   expect(await toEnd(workflow, new MemoryRun())).toBe('"a"')
 })

@@ -48,7 +48,11 @@ const matrix: readonly (readonly [what: string, releases: readonly Release[], we
   ['added after it went past: it goes the oldest', [{}, {}, { v1: [1, 2] }], 'v1=1 v2=none'],
   ['kept: it goes what it went', [both, both, both], 'v1=2 v2=1'],
   ['raised after it went past: it goes what it went', [both, both, { ...both, v1: [1, 3] }], 'v1=2 v2=1'],
-  ['raised before it came there: it goes the newest', [both, { v1: [1, 3], v2: [1, 1] }, { ...both, v1: [1, 3] }], 'v1=3 v2=1'],
+  [
+    'raised before it came there: it goes the newest',
+    [both, { v1: [1, 3], v2: [1, 1] }, { ...both, v1: [1, 3] }],
+    'v1=3 v2=1',
+  ],
   ['retired below what it went: it goes on', [both, both, { v1: [2, 2], v2: [1, 1] }], 'v1=2 v2=1'],
   ['retired past what it went: it is told', [both, both, { v1: [3, 3], v2: [1, 1] }], 'VersionError'],
   ['removed after it went past: it goes on', [both, both, { v2: [1, 1] }], 'v1=none v2=1'],
@@ -70,7 +74,11 @@ test('I7: its key is its own, and wrong bounds are refused', async () => {
   const workflow = defineWorkflow({
     name: 'bounds',
     handler: async (_, run) => {
-      for (const [min, max] of [[2, 1], [1.5, 2], [Number.NaN, 1]] as const) {
+      for (const [min, max] of [
+        [2, 1],
+        [1.5, 2],
+        [Number.NaN, 1],
+      ] as const) {
         await run.version('v', min, max).catch((error: unknown) => refused.push((error as { code?: string }).code))
       }
       return [await run.version('v', 1, 4), await run.version('v', 2, 3), await run.step('v', (step) => step.key)]

@@ -65,7 +65,8 @@ test('WAIT-03: a child that is cancelled is a ChildFailedError without a failure
   const client = openClient(database)
   const parent = defineWorkflow({
     name: 'sees a cancel',
-    handler: async (_, run) => traits(await run.call(fails, 'waits', { key: 'lives' }).catch((error: unknown) => error)),
+    handler: async (_, run) =>
+      traits(await run.call(fails, 'waits', { key: 'lives' }).catch((error: unknown) => error)),
   })
   await startWorker(database, { workflows: [fails, parent] })
   const started = await client.start(parent)

@@ -19,7 +19,9 @@ export const parent = defineWorkflow({
     await run.sleep('nap', 20)
     const both = await Promise.all([run.call(child, 1), run.step('beside', () => 'beside')])
     const word = await run.waitFor('word')
-    const late = await run.waitFor('never', { timeout: 20 }).catch((error: unknown) => error instanceof WaitTimeoutError)
+    const late = await run
+      .waitFor('never', { timeout: 20 })
+      .catch((error: unknown) => error instanceof WaitTimeoutError)
     await run.start(child, 5)
     return [...both, word, late]
   },

@@ -9,7 +9,11 @@ const database = useDatabase()
 type Ended = Pick<RunView, 'rollback'>['rollback']
 
 /** Keeps two steps that can be undone and one that cannot, then does what `last` says. */
-function saga(name: string, last: (run: Run) => unknown, options: { maxAttempts?: number; deadline?: string; timeout?: string } = {}) {
+function saga(
+  name: string,
+  last: (run: Run) => unknown,
+  options: { maxAttempts?: number; deadline?: string; timeout?: string } = {},
+) {
   const undone: string[] = []
   const bodies: string[] = []
   const undo = (answer: string): void => void undone.push(answer)
@@ -39,7 +43,11 @@ function saga(name: string, last: (run: Run) => unknown, options: { maxAttempts?
   return { workflow, undone, bodies }
 }
 
-const causes: readonly (readonly [string, (run: Run) => unknown, { maxAttempts?: number; deadline?: string; timeout?: string }])[] = [
+const causes: readonly (readonly [
+  string,
+  (run: Run) => unknown,
+  { maxAttempts?: number; deadline?: string; timeout?: string },
+])[] = [
   ['rejected', () => Promise.reject(new NonRetryableError('no')), {}],
   ['attempts_exhausted', () => Promise.reject(new Error('no')), { maxAttempts: 2 }],
   ['deadline', (run) => run.sleep('too long', '1h'), { deadline: '1.5s' }],

@@ -34,7 +34,8 @@ test('STEP-08: Postgres reads as little to keep step 5,000 of a run, and to open
   const session = await connect(database)
   const [id = '', other = ''] = await runningRuns(session, newWorker(), 2)
   const keepAt = (n: number) => keep(session, [memo(id, 1, { key: `step ${n}`, seq: n, ordinal: n })])
-  const openAt = (n: number) => openWaits(session, [{ id, token: 1, key: `wait ${n}`, kind: 'sleep', delay_ms: 9e9, seq: n }])
+  const openAt = (n: number) =>
+    openWaits(session, [{ id, token: 1, key: `wait ${n}`, kind: 'sleep', delay_ms: 9e9, seq: n }])
   // Plans are made, and cached after some calls.
   for (let n = 1; n <= 6; n += 1) await keep(session, [memo(other, 1, { key: `step ${n}`, seq: n, ordinal: n })])
   for (let n = 1; n <= 6; n += 1)
@@ -69,7 +70,6 @@ test.each(['one after the other', 'in parallel'])(
   async (how) => {
     const workflow = defineWorkflow({
       name: 'recalls',
-      input: undefined,
       handler: async (_, run) => {
         const step = (n: number): Promise<unknown> => run.step(`step ${n}`, () => Promise.reject(new Error('again')))
         const numbers = Array.from({ length: count }, (__, index) => index + 1)
@@ -102,7 +102,7 @@ test('STEP-08: step 5,000 asks the journal once and takes as many turns of the e
     if (!isOver) setImmediate(tick)
   }
   const workflow = defineWorkflow({
-    name: 'takes 5,000 steps',
+    name: 'takes many steps',
     handler: async (_, run) => {
       tick()
       for (let n = 1; n <= many; n += 1) {
