@@ -1,8 +1,8 @@
 -- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay, unless
--- _is_fresh; failures and time-outs kept for the handler are dropped, and what was undone, so those steps run again, and
--- calls make children anew and waits have their whole time again; a sleep counts on. Answers the runs that exist with what came of them: `retried`, `key_taken` (another run has
--- the key now), `expired` (it is being removed, and its memos may be gone already), `undoing` (its steps are being undone)
--- or `not_ended` (nothing to retry).
+-- _is_fresh; failures and time-outs kept for the handler are dropped, and what was undone, so those steps run again, calls
+-- make children anew and waits have their whole time again; a sleep counts on. Answers the runs that exist with what came of
+-- them: `retried`, `key_taken` (another run has the key now), `expired` (it is being removed, and its memos may be gone
+-- already), `undoing` (its steps are being undone) or `not_ended` (nothing to retry).
 create or replace function holdfast.retry_runs(_ids uuid[], _is_fresh boolean)
 returns table (id uuid, outcome text)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off

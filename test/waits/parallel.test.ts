@@ -65,7 +65,6 @@ test('A10: of a race each body runs once, and the loser is kept beside what foll
 })
 
 test('WAIT-03: a parent whose process dies around each of its calls has one child for each', async () => {
-  const client = openClient(database)
   const child = defineWorkflow({ name: 'child', input: z.number(), handler: (n) => n * 10 })
   await startWorker(database, { workflows: [child] })
   const parent = defineWorkflow({

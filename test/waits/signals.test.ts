@@ -117,7 +117,7 @@ test('WAIT-02: a payload that does not fit the schema is refused before anything
   const client = openClient(database)
   const pays = defineWorkflow({ name: 'pays', handler: async (_, run) => (await run.waitFor(amount)).cents + 1 })
   const started = await client.start(pays)
-  await expect(client.signal(started, amount, { cents: 'many' } as never)).rejects.toBeInstanceOf(InvalidSignalError)
+  await expect(client.signal(started, amount, { cents: 'many' })).rejects.toBeInstanceOf(InvalidSignalError)
   expect((await database.query('select from holdfast.signals where name = $1', ['amount'])).rows).toEqual([])
   await startWorker(database, { workflows: [pays] })
   await client.signal(started, amount, { cents: '41' })

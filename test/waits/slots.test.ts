@@ -16,7 +16,7 @@ test('WAIT-03: a parent and its children share a limit of one, three levels deep
     input: z.number(),
     concurrency: 1,
     group: () => 'one',
-    handler: async (depth, run) => (depth === 0 ? 0 : ((await run.call(nests, depth - 1)) as number) + 1),
+    handler: async (depth, run) => (depth === 0 ? 0 : (await run.call<number, number>(nests, depth - 1)) + 1),
   })
   await startWorker(database, { workflows: [nests] })
   const both = await Promise.all([client.start(nests, 3), client.start(nests, 3)])
