@@ -140,7 +140,7 @@ export { Directive } from './model/directive.ts'
 export type { Answer, DirectiveKind } from './model/directive.ts'
 export * from './model/errors.ts'
 export type { LogFields, Logger } from './model/logger.ts'
-export type { Duration, ErrorClass, Limits, Rate, RetryPolicy } from './model/policy.ts'
+export type { Duration, ErrorClass, Limits, Rate, RetryPolicy, Schedule } from './model/policy.ts'
 export type {
   ChildOptions,
   MapOptions,

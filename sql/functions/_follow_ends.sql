@@ -1,16 +1,14 @@
--- What follows from the ends of these runs, in the transaction that ended them: those that wait for them are told, kept
+-- What follows from the ends of these runs, in the transaction that ended them, `_failed` of which failed or were cancelled: those that wait for them are told, kept
 -- steps of failed and cancelled ones are undone, and children of cancelled ones are asked to be cancelled, a level a
 -- transaction, which a worker carries out.
-create or replace function holdfast._follow_ends(_ids uuid[], _at timestamptz) returns void
+create or replace function holdfast._follow_ends(_ids uuid[], _failed uuid[], _at timestamptz) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
-  _failed uuid[];
   _children uuid[];
 begin
   perform holdfast._tell_parents(_ids, _at);
-  _failed := array(select r.id from holdfast.runs r where r.id = any(_ids) and r.state || '' in ('failed', 'cancelled'));
-  if cardinality(_failed) = 0 then
+  if cardinality(_failed) is null or cardinality(_failed) = 0 then
     return;
   end if;
   perform holdfast._begin_rollbacks(_failed, _at);

@@ -22,9 +22,10 @@ begin
   delete from holdfast.tries t where t.run_id = any(_whole);
   delete from holdfast.claims c where c.run_id = any(_whole);
   delete from holdfast.waits w where w.run_id = any(_whole);
-  -- The signals of a chain go with the last of its runs.
+  -- The signals of a chain go with the last of its runs, and those that were taken with the run that was there.
   delete from holdfast.signals s using holdfast.runs r
-  where r.id = any(_whole) and r.continued_as is null and s.run_id = coalesce(r.chain_id, r.id);
+  where r.id = any(_whole) and s.run_id = coalesce(r.chain_id, r.id)
+    and (r.continued_as is null or s.taken_by is not null and s.sent_at <= r.ended_at);
   delete from holdfast.progress p where p.run_id = any(_whole);
   perform holdfast._forget_runs(_whole);
   delete from holdfast.runs r where r.id = any(_whole);

@@ -6,9 +6,6 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   _tickets holdfast_queue.job_spec[];
 begin
-  if not exists (select from holdfast.waits w where w.child_id is not null) then
-    return;
-  end if;
   with told as (
     insert into holdfast.signals (run_id, id, name, kind, sent_at, payload, types)
     select coalesce(p.chain_id, p.id), w.name, w.name, case when c.state = 'done' then 'answer' else 'failure' end, _at,

@@ -3,6 +3,7 @@
 create or replace function holdfast.apply_definitions(_items json) returns text[]
 language plpgsql as $$
 declare
+  _changed text[];
   _names text[] := array(select i.workflow from json_to_recordset(_items) i (workflow text));
 begin
   perform holdfast._require_read_committed();
@@ -11,6 +12,8 @@ begin
   from json_to_recordset(_items) i (workflow text, fingerprint text, policy json)
   order by i.workflow, i.fingerprint
   on conflict (workflow, fingerprint) do update set applies_from = excluded.applies_from;
-  return holdfast._apply_limits(_names);
+  _changed := holdfast._apply_limits(_names);
+  perform holdfast._apply_schedules(_names);
+  return _changed;
 end
 $$;

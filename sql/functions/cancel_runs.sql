@@ -32,7 +32,7 @@ begin
   if cardinality(_lines) > 0 then
     perform holdfast._fill(null, _lines, '{}');
   end if;
-  perform holdfast._follow_ends(_cancelled, _at);
+  perform holdfast._follow_ends(_cancelled, _cancelled, _at);
   perform holdfast._notify_runs('cancelled', _held);
   perform holdfast._tell_watchers(_cancelled);
   return query select r.id, r.id = any(_cancelled) from holdfast.runs r where r.id = any(_ids);

@@ -15,6 +15,7 @@ declare
   _lapsed uuid[];
   _lines holdfast.line_change[];
   _ended uuid[];
+  _failed uuid[];
 begin
   perform holdfast._require_read_committed();
   _lapsed := array(
@@ -58,7 +59,8 @@ begin
   if cardinality(_lines) > 0 then
     perform holdfast._fill(null, _lines, '{}');
   end if;
-  perform holdfast._follow_ends(_ended, _at);
+  _failed := array(select r.id from holdfast.runs r where r.id = any(_ended) and r.state || '' = 'failed');
+  perform holdfast._follow_ends(_failed, _failed, _at);
   perform holdfast._tell_watchers(_ended);
   return coalesce(cardinality(_ended), 0);
 end

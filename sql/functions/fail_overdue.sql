@@ -33,7 +33,7 @@ begin
   if cardinality(_lines) > 0 then
     perform holdfast._fill(null, _lines, '{}');
   end if;
-  perform holdfast._follow_ends(_failed, _at);
+  perform holdfast._follow_ends(_failed, _failed, _at);
   perform holdfast._tell_watchers(_failed);
   return coalesce(cardinality(_failed), 0);
 end

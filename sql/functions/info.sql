@@ -1,10 +1,12 @@
 -- What a person wants to know at a glance, as JSON: the server's version, its time, the workers that live, and of each
--- workflow how many runs are waiting, running, scheduled, suspended and failed, and since when the oldest due one waits.
+-- workflow how many runs are waiting, running, scheduled, suspended and failed, and since when the oldest due one waits;
+-- and how many signals were dropped, since no run came for them in 24 hours.
 create or replace function holdfast.info() returns text
 language sql stable as $$
   select json_build_object(
     'server', current_setting('server_version'),
     'at', holdfast._now(),
+    'dropped_signals', (select c.dropped from holdfast.signal_cursor c),
     'workers', (
       select coalesce(json_agg(json_build_object('id', w.id, 'name', w.name, 'workflows', w.workflows, 'slots', w.slots,
         'started_at', w.started_at, 'seen_at', w.seen_at,

@@ -1,12 +1,13 @@
 -- Puts definitions on record when they are first seen. Items: workflow, fingerprint, policy. The newest first-seen
--- one of a workflow applies, so an older process never sets a limit back. Answers those whose own limits are not in force,
--- with what is, and whether an operator has set any of it.
+-- one of a workflow applies, so an older process never sets a limit or a schedule back. Answers those whose own limits are
+-- not in force, with what is, and whether an operator has set any of it.
 create or replace function holdfast.see_definitions(_items json)
 returns table (workflow text, in_force text, is_set boolean)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   _new text[];
+  _scheduled text[];
 begin
   perform holdfast._require_read_committed();
   with seen as (
@@ -17,11 +18,18 @@ begin
     on conflict do nothing
     returning definitions.workflow, policy
   )
-  select array_agg(distinct s.workflow) into _new from seen s
-  where s.policy -> 'limits' is not null and (s.policy -> 'limits')::jsonb <> '{"isFair": false}'
-    or exists (select from holdfast.limits m where m.workflow = s.workflow);
+  select array_agg(s.workflow) filter (
+      where s.policy -> 'limits' is not null and (s.policy -> 'limits')::jsonb <> '{"isFair": false}'
+        or exists (select from holdfast.limits m where m.workflow = s.workflow)),
+    array_agg(s.workflow) filter (
+      where s.policy -> 'schedule' is not null
+        or exists (select from holdfast.schedules d where d.workflow = s.workflow))
+  into _new, _scheduled from seen s;
   if _new is not null then
     perform holdfast._apply_limits(_new);
+  end if;
+  if _scheduled is not null then
+    perform holdfast._apply_schedules(_scheduled);
   end if;
 
   return query

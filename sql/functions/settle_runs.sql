@@ -24,6 +24,7 @@ declare
   _settled uuid[];
   _open uuid[];
   _ended uuid[];
+  _failed uuid[];
   _suspended uuid[];
   _tickets holdfast_queue.job_spec[];
   _is_due_soon boolean;
@@ -80,9 +81,10 @@ begin
       d.details -> 'memos' is not null or d.details -> 'tries' is not null as has_leftovers
   )
   select coalesce(array_agg(id), '{}'), array_agg(id) filter (where state not in ('done', 'failed')),
-    array_agg(id) filter (where state in ('done', 'failed')), array_agg(id) filter (where state = 'suspended'),
+    array_agg(id) filter (where state in ('done', 'failed')), array_agg(id) filter (where state = 'failed'),
+    array_agg(id) filter (where state = 'suspended'),
     bool_or(has_leftovers), count(*) filter (where is_given_back)
-  into _settled, _open, _ended, _suspended, _has_leftovers, _given_back from settled;
+  into _settled, _open, _ended, _failed, _suspended, _has_leftovers, _given_back from settled;
 
   if _has_leftovers then
     perform holdfast._keep_leftovers(_ids, _tokens, _details, _settled);
@@ -118,7 +120,9 @@ begin
     if 'continued' = any(_outcomes) then
       perform holdfast._continue_runs(_ended, _details);
     end if;
-    perform holdfast._follow_ends(_ended, _at);
+    if _failed is not null or exists (select from holdfast.waits w where w.child_id is not null) then
+      perform holdfast._follow_ends(_ended, _failed, _at);
+    end if;
   end if;
 
   if _given._open is not null or _given._has_wide or _given._places > _given_back then

@@ -5,6 +5,7 @@ import { addLimits } from './commands/limits.ts'
 import { addMessages } from './commands/messages.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addRunCommands } from './commands/runs.ts'
+import { addSchedules } from './commands/schedules.ts'
 import { addStart } from './commands/start.ts'
 import { addWhy } from './commands/why.ts'
 import { addWorker } from './commands/worker.ts'
@@ -23,5 +24,6 @@ export function createProgram(): Command {
   addMessages(program)
   addLimits(program)
   addAudit(program)
+  addSchedules(program)
   return program
 }

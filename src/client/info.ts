@@ -5,6 +5,8 @@ export interface Info {
   /** When it was so. */
   readonly at: Date
   readonly workers: readonly WorkerInfo[]
+  /** Signals that were dropped, ever: no run came for them in 24 hours. */
+  readonly droppedSignals: number
   /** Every workflow on record, by name. */
   readonly workflows: readonly WorkflowInfo[]
 }
@@ -37,6 +39,7 @@ export interface WorkflowInfo {
 interface InfoRow {
   readonly server: string
   readonly at: string
+  readonly dropped_signals: number
   readonly workers: readonly (Omit<WorkerInfo, 'startedAt' | 'seenAt'> & { started_at: string; seen_at: string })[]
   readonly workflows: readonly {
     readonly name: string
@@ -50,10 +53,11 @@ interface InfoRow {
 }
 
 export function toInfo(json: string): Info {
-  const { server, at, workers, workflows } = JSON.parse(json) as InfoRow
+  const { server, at, dropped_signals: droppedSignals, workers, workflows } = JSON.parse(json) as InfoRow
   return {
     server,
     at: new Date(at),
+    droppedSignals,
     workers: workers.map(({ started_at: startedAt, seen_at: seenAt, ...rest }) => ({
       ...rest,
       startedAt: new Date(startedAt),

@@ -15,7 +15,7 @@ export async function recordDefinitions(
 
 /** What the database knows of a definition. */
 export function definitionItem({ name, definition }: Workflow): DefinitionItem {
-  const { retry, limits, group, fingerprint } = definition
+  const { retry, limits, group, schedule, fingerprint } = definition
   const { initialMs, factor, maxMs, jitter } = retry
   return {
     workflow: name,
@@ -35,6 +35,7 @@ export function definitionItem({ name, definition }: Workflow): DefinitionItem {
       maxSteps: definition.maxSteps,
       hasGroup: group !== undefined,
       limits,
+      schedule,
     },
   }
 }

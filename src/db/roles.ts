@@ -9,12 +9,13 @@ export const roleNames = ['producer', 'worker', 'viewer'] as const
 
 export type RoleName = (typeof roleNames)[number]
 
-/** Starts runs, signals them, and reads those whose id it has. */
+/** Starts runs, signals them, answers parked ones, and reads those whose id it has. */
 const producerFunctions = [
   'start',
   'start_runs',
   'see_definitions',
   'send_signals',
+  'unpark_run',
   'find_run',
   'look_at_runs',
   '_revision',
@@ -26,7 +27,9 @@ const viewerFunctions = [
   'list_runs',
   'info',
   'why_run',
+  'list_parked',
   'show_limits',
+  'show_schedules',
   'audit_limits',
   '_revision',
   '_now',
@@ -69,7 +72,7 @@ $roles$;
 
 revoke execute on all functions in schema ${quoted} from public;
 
--- Starts and signals runs, and reads those whose id it has.
+-- Starts and signals runs, answers parked ones, and reads those whose id it has.
 grant usage on schema ${quoted} to ${role('producer')};
 grant select on ${quoted}.migrations, ${quoted}.function_sets to ${role('producer')};
 ${functionGrants(quoted, producerFunctions, role('producer'))}

@@ -29,6 +29,11 @@ export function functionFiles(): SqlFile[] {
   return read('functions')
 }
 
+/** What `holdfast/testing` puts on top, in databases of its own. */
+export function testingFiles(): SqlFile[] {
+  return read('testing')
+}
+
 export function checksum(files: readonly SqlFile[]): string {
   const hash = createHash('sha256')
   for (const { name, text } of files) hash.update(`${name}\0${text}\0`)

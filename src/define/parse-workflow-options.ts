@@ -37,6 +37,7 @@ export function parseWorkflowOptions(given: unknown): Definition {
     errors: Object.freeze([...options.errors]),
     group: options.group,
     limits: resolveLimits(options),
+    schedule: options.schedule,
   }
   return Object.freeze({ ...policy, fingerprint: fingerprintOf(policy) })
 }

@@ -1,16 +1,17 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import type { Directive } from '../model/directive.ts'
-import type { Duration, ErrorClass, Limits, RetryPolicy } from '../model/policy.ts'
+import type { Duration, ErrorClass, Limits, RetryPolicy, Schedule } from '../model/policy.ts'
 import type { ResolvedRetry } from '../model/retry.ts'
 import { resolveRetry } from '../model/retry.ts'
 import type { Run } from '../model/run.ts'
-import type { Parsed, Schema } from '../model/schema.ts'
-import type { OnMismatch } from '../model/workflow.ts'
+import type { In, Parsed, Schema } from '../model/schema.ts'
+import type { OnMismatch, ResolvedSchedule } from '../model/workflow.ts'
 import { custom, duration, flag, oneOf, whole, wholeUpTo } from './checks.ts'
 import { concurrency, rate } from './limit-checks.ts'
 import type { GivenConcurrency, GivenRate } from './limit-checks.ts'
 import type { OptionTable } from './option.ts'
+import { schedule } from './schedule-check.ts'
 import { errorClasses, schema, workflowName } from './workflow-checks.ts'
 
 /** What `defineWorkflow` takes. */
@@ -70,6 +71,8 @@ export interface WorkflowOptions<
   onMismatch?: OnMismatch | undefined
   /** Error classes that come back as themselves from a step's kept failure. Default: []. */
   errors?: readonly ErrorClass[] | undefined
+  /** When runs start by themselves: `cron` in a `zone`, or `every`; what is missed, and what overlaps. Default: none. */
+  schedule?: Schedule<NoInfer<In<IS>>> | undefined
 }
 
 /** Each option once read: durations are milliseconds. */
@@ -96,6 +99,7 @@ export interface ReadWorkflowOptions {
   readonly concurrency: GivenConcurrency | undefined
   readonly rate: GivenRate | undefined
   readonly fair: boolean
+  readonly schedule: ResolvedSchedule | undefined
 }
 
 export const attemptCeiling = 100
@@ -236,5 +240,10 @@ export const workflowOptions: OptionTable<WorkflowOptions, ReadWorkflowOptions> 
     default: false,
     check: flag(),
     doc: 'Slots go round-robin between groups, not to the best run of all.',
+  },
+  schedule: {
+    type: '{ cron | every, zone, catchUp, overlap, input }',
+    check: schedule,
+    doc: 'When runs start by themselves: `cron` in a `zone`, or `every`; what is missed, and what overlaps.',
   },
 }

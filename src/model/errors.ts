@@ -43,6 +43,7 @@ export const errorCodes = [
   'MISMATCH',
   'VERSION',
   'CLOSED',
+  'ENDLESS',
   'DATABASE_UNREACHABLE',
   'DATABASE_VERSION',
   'DATABASE_PERMISSION',
@@ -299,6 +300,11 @@ export class VersionError extends HoldfastError {
 /** The client or worker was closed. */
 export class ClosedError extends HoldfastError {
   readonly code = 'CLOSED'
+}
+
+/** In a test, something was due again each time that time was moved. */
+export class EndlessError extends HoldfastError {
+  readonly code = 'ENDLESS'
 }
 
 /** No connection to the database, or it was lost. */

@@ -35,3 +35,34 @@ export interface Limits<I> {
   /** Slots go round-robin between groups. Default: false. */
   fair?: boolean | undefined
 }
+
+/** When runs of a workflow start by themselves, and with which input: at the times of `cron`, or once in each stretch of `every`. */
+export type Schedule<I = unknown> = ScheduleTiming & ScheduleRules & ScheduledInput<I>
+
+type ScheduleTiming =
+  | {
+      /** Five fields, or six with the seconds first, such as `'0 9 * * 1-5'`. */
+      cron: string
+      /** The IANA name of the time zone in which `cron` is read. Default: UTC. */
+      zone?: string | undefined
+      every?: undefined
+    }
+  | {
+      /** At the multiples of it since 1970, UTC; at least a second. */
+      every: Duration
+      cron?: undefined
+      zone?: undefined
+    }
+
+interface ScheduleRules {
+  /** What becomes of instants that nobody looked at for 10 s: nothing, one run for all, or a run for each. Default: one. */
+  catchUp?: 'none' | 'one' | 'all' | undefined
+  /**
+   * What becomes of an instant while the last run lives: it is passed over, its run starts once that one has ended (the
+   * latest such instant only), or its run starts beside it. Default: skip.
+   */
+  overlap?: 'skip' | 'queue' | 'allow' | undefined
+}
+
+/** It may be left out only where the workflow takes none. */
+type ScheduledInput<I> = undefined extends I ? { input?: I | undefined } : { input: I }

@@ -39,6 +39,7 @@ export interface Definition {
   readonly errors: readonly ErrorClass[]
   readonly group: Limits<never>['group']
   readonly limits: ResolvedLimits
+  readonly schedule: ResolvedSchedule | undefined
   /** Changes whenever what the database must know about the definition changes. */
   readonly fingerprint: string
 }
@@ -49,6 +50,18 @@ export interface ResolvedLimits {
   readonly rate: ResolvedRate | undefined
   readonly ratePerGroup: ResolvedRate | undefined
   readonly isFair: boolean
+}
+
+/** A schedule as the database keeps it too: it has either `cron` or `everyMs`. */
+export interface ResolvedSchedule {
+  readonly cron: string | undefined
+  readonly zone: string
+  readonly everyMs: number | undefined
+  readonly catchUp: 'none' | 'one' | 'all'
+  readonly overlap: 'skip' | 'queue' | 'allow'
+  /** What each run is started with, in its stored form. */
+  readonly inputJson: string
+  readonly inputTypes: string | null
 }
 
 export interface ResolvedRate {

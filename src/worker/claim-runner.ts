@@ -34,6 +34,8 @@ export interface ClaimRunnerOptions {
   /** With one slot, runs begin in the exact order of their tickets, and none is handed over. */
   readonly concurrency: number
   readonly patience: Patience
+  /** What handlers and their steps measure time by. */
+  readonly handlerClock: Clock
   /** Share of a lease after which a claim that could not renew it stops. */
   readonly giveUpAfter: number
   readonly log: Logger
@@ -52,13 +54,15 @@ export class ClaimRunner {
   readonly #slots: Slots
   readonly #concurrency: number
   readonly #clock: Clock
+  readonly #handlerClock: Clock
   readonly #log: Logger
   readonly #journals: JournalStore
   readonly #claimer: Claimer
   readonly #settler: Settler
   #isClosed = false
 
-  constructor({ database, registry, workerId, slots, concurrency, patience, giveUpAfter, log }: ClaimRunnerOptions) {
+  constructor(options: ClaimRunnerOptions) {
+    const { database, registry, workerId, slots, concurrency, patience, handlerClock, giveUpAfter, log } = options
     this.#database = database
     this.#patience = patience
     this.#giveUpAfter = giveUpAfter
@@ -66,6 +70,7 @@ export class ClaimRunner {
     this.#slots = slots
     this.#concurrency = concurrency
     this.#clock = patience.clock
+    this.#handlerClock = handlerClock
     this.#log = log
     this.#journals = new JournalStore(database, patience)
     this.#claimer = new Claimer(database, registry, workerId, slots, patience)
@@ -121,7 +126,7 @@ export class ClaimRunner {
       clock: this.#clock,
       extend: (ms) => patiently(this.#patience, () => extendLease(this.#database, claim, ms)),
     })
-    const execution = new Execution({ definition, claim, journal, lease, clock: this.#clock, log })
+    const execution = new Execution({ definition, claim, journal, lease, clock: this.#handlerClock, log })
     const held: Held = { claim, execution, lease }
     this.#slots.put(held)
     try {

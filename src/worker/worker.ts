@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { Database } from '../db/database.ts'
+import { requireScheduled } from '../define/make-scheduled.ts'
 import type { Registry } from '../define/registry.ts'
 import type { Clock } from '../model/clock.ts'
 import { parseDuration } from '../model/duration.ts'
@@ -15,6 +16,7 @@ import type { Part } from './part.ts'
 import { Presence } from './presence.ts'
 import { Promoter } from './promoter.ts'
 import { recordDefinitions } from '../db/record-definitions.ts'
+import { Scheduler } from './scheduler.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
 import type { Timings } from './timings.ts'
@@ -27,6 +29,8 @@ export interface WorkerCoreOptions {
   readonly concurrency: number
   readonly graceMs: number
   readonly clock: Clock
+  /** What handlers and their steps measure time by. Default: `clock`. */
+  readonly handlerClock?: Clock | undefined
   readonly log: Logger
   readonly timings: Timings
   /** Sees that the schema is there, before anything else. */
@@ -52,6 +56,7 @@ export class WorkerCore {
   readonly #presence: Presence
   readonly #leases: Leases
   readonly #promoter: Promoter
+  readonly #scheduler: Scheduler
   readonly #sweeper: Sweeper
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
@@ -80,10 +85,12 @@ export class WorkerCore {
       slots: this.#slots,
       concurrency,
       patience,
+      handlerClock: options.handlerClock ?? clock,
       giveUpAfter: timings.giveUpAfter,
       log,
     })
     this.#promoter = new Promoter(database, timings.lookMs, clock, log)
+    this.#scheduler = new Scheduler({ database, registry, lookMs: timings.lookMs, clock, log })
     const leaseMs = Math.min(...leases)
     this.#sweeper = new Sweeper({ database, workerId: this.id, sweepMs: timings.sweepMs, leaseMs, clock, log })
     this.#presence = new Presence({
@@ -121,7 +128,10 @@ export class WorkerCore {
       log,
       newPoolId: () => `holdfast-${uuidv7(clock)}`,
       onPoolId: (poolId) => this.#presence.addPool(poolId),
-      onTicket: (ticket) => this.#claims.take(ticket),
+      onTicket: async (ticket) => {
+        await this.#claims.take(ticket)
+        this.#scheduler.hearEnd()
+      },
     })
   }
 
@@ -146,11 +156,12 @@ export class WorkerCore {
   }
 
   get #parts(): readonly Part[] {
-    return [this.#presence, this.#leases, this.#promoter, this.#sweeper, this.#queue]
+    return [this.#presence, this.#leases, this.#promoter, this.#scheduler, this.#sweeper, this.#queue]
   }
 
   async #start(): Promise<void> {
-    const { prepare, registry } = this.#options
+    const { prepare, registry, clock } = this.#options
+    for (const workflow of registry.workflows) await requireScheduled(workflow, clock)
     await prepare()
     await this.#compareLimits()
     const started: Part[] = []
@@ -172,7 +183,7 @@ export class WorkerCore {
     await this.#starting?.catch(() => undefined)
     this.#claims.close()
     this.#log.info({ claims: this.#slots.size }, 'The worker takes no more runs and lets those in hand finish.')
-    const housekeeping = Promise.all([this.#promoter.stop(), this.#sweeper.stop()])
+    const housekeeping = Promise.all([this.#promoter.stop(), this.#scheduler.stop(), this.#sweeper.stop()])
     const queue = this.#queue.stop()
     // A second call may have come before there was anything to hurry.
     if (!this.#isHurried) await this.#empty(graceMs)
@@ -224,6 +235,7 @@ export class WorkerCore {
   #hear(message: string): void {
     const [word, ...ids] = message.split(' ')
     if (word === 'due') this.#promoter.look()
+    if (word === 'schedules') this.#scheduler.look()
     if (word === 'limits')
       this.#compareLimits().catch((error: unknown) => this.#log.warn({ error }, 'Limits could not be compared.'))
     if (word === 'signalled') for (const id of ids) this.#slots.get(id)?.execution.hear()

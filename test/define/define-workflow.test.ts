@@ -194,7 +194,7 @@ describe('refusals', () => {
     expect(error.message).toContain(
       "workflow 'x': unknown option maxAtempts. Did you mean maxAttempts? Known are: name, ",
     )
-    expect(error.message).toContain('fair.')
+    expect(error.message).toContain('fair, ')
   })
 
   test('OPS-07: an unknown option that resembles none gets no suggestion', () => {

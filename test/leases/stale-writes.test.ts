@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { defineWorkflow, LeaseLostError, type LeaseLostReason } from '../../src/index.ts'
+import type { NewWait } from '../../src/model/journal.ts'
 import { storeError } from '../../src/model/stored-error.ts'
 import {
+  childOf,
   claimByHand,
   expire,
   memo,
@@ -24,7 +26,9 @@ let runId: string
 let x: ClaimByHand
 
 beforeEach(async () => {
-  runId = (await openClient(database).start(workflow)).id
+  const client = openClient(database)
+  runId = (await client.start(workflow)).id
+  await client.signal(runId, 'sent', 1)
   x = await claimByHand(database, runId)
 })
 
@@ -83,6 +87,15 @@ const situations: Readonly<Record<string, () => Promise<LeaseLostReason>>> = {
   },
 }
 
+/** One of each kind of wait: one that would end at once, one that takes a signal, and one that starts a child. */
+const lateWaits = (): readonly Omit<NewWait, 'key' | 'ordinal' | 'seq'>[] => [
+  { kind: 'sleep', delayMs: 0 },
+  { kind: 'signal', name: 'sent' },
+  { kind: 'park', name: '[park]late', reason: 'late' },
+  { kind: 'call', child: { workflow, item: childOf(runId) } },
+  { kind: 'start', child: { workflow, item: { ...childOf(runId), key: 'late child' } } },
+]
+
 describe.each(Object.entries(situations))('when the run %s', (_, situation) => {
   test('LEASE-05: no write of the lost claim changes anything, and each is refused with the reason', async () => {
     const reason = await situation()
@@ -99,6 +112,9 @@ describe.each(Object.entries(situations))('when the run %s', (_, situation) => {
         return memo('late transaction', '"late"')
       }),
     ).rejects.toMatchObject(refusal)
+    for (const wait of lateWaits()) {
+      await expect(x.journal.open({ ...wait, key: 'late wait', ordinal: 9, seq: 9 })).rejects.toMatchObject(refusal)
+    }
     expect(await x.renew()).toBe(reason)
     expect(await x.progress('"late"')).toBe(0)
     for (const outcome of Object.values(outcomes)) {
@@ -111,6 +127,7 @@ describe.each(Object.entries(situations))('when the run %s', (_, situation) => {
     }
 
     expect(await recordOf(database, runId)).toEqual(before)
+    expect((await database.query(`select from holdfast.keys where key = 'late child'`)).rows).toEqual([])
   })
 })
 

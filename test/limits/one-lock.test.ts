@@ -117,8 +117,7 @@ const leavings: readonly {
   },
   {
     how: 'suspends',
-    leave: (session, worker, id) =>
-      settle(session, worker, [{ id, token: 1, outcome: 'suspended', details: {} }]),
+    leave: (session, worker, id) => settle(session, worker, [{ id, token: 1, outcome: 'suspended', details: {} }]),
   },
   { how: 'is cancelled', leave: (session, _, id) => session.call('cancel_runs', pgArray([id]), null) },
   {

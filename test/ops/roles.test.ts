@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { rolesScript, roleNames, type RoleName } from '../../src/db/roles.ts'
 import { defineWorkflow } from '../../src/index.ts'
 import { runCli } from '../cli/run-cli.ts'
@@ -15,6 +16,15 @@ const granted = defineWorkflow({
   handler: async (_, run) => {
     run.progress(1)
     return await run.step('one', () => 1)
+  },
+})
+
+const asking = defineWorkflow({
+  name: 'asking',
+  handler: async (_, run) => {
+    const hello = await run.waitFor('hello')
+    const word = await run.park('ask', { reason: 'Which word?', schema: z.string() })
+    return `${String(hello)} ${await run.call(granted)} ${word}`
   },
 })
 
@@ -65,6 +75,19 @@ test('a producer starts runs, alone, in batches and transactions, signals them, 
   const result = client.result(run)
   await startWorker(database, { workflows: [granted] })
   expect(await result).toBe(1)
+})
+
+test('a producer signals and answers what a worker waits for, and a viewer sees who waits', async () => {
+  await startWorker(as('worker'), { workflows: [asking, granted] })
+  const producer = openClient(as('producer'))
+  const run = await producer.start(asking)
+  await producer.signal(run, 'hello', 'hello')
+  const viewer = openClient(as('viewer'))
+  await expect.poll(() => viewer.parked({ workflow: 'asking' })).toMatchObject([{ run: run.id, step: 'ask' }])
+  await expect(viewer.unpark(run, 'no')).rejects.toMatchObject(denied)
+  await expect(viewer.signal(run, 'hello', 'no')).rejects.toMatchObject(denied)
+  await producer.unpark(run, 'word')
+  expect(await producer.result(run)).toBe('hello 1 word')
 })
 
 test('a producer cannot list, steer, claim, or read a table', async () => {
@@ -143,6 +166,7 @@ describe('of the functions in the schema', () => {
       'send_signals',
       'start',
       'start_runs',
+      'unpark_run',
     ])
     for (const { proname, proconfig } of pinned) {
       expect({ proname, proconfig }).toMatchObject({
@@ -163,6 +187,7 @@ describe('of the functions in the schema', () => {
       'send_signals',
       'start',
       'start_runs',
+      'unpark_run',
     ])
     expect(await called(users.viewer)).toEqual([
       '_ahead',
@@ -176,9 +201,11 @@ describe('of the functions in the schema', () => {
       'audit_limits',
       'find_run',
       'info',
+      'list_parked',
       'list_runs',
       'look_at_runs',
       'show_limits',
+      'show_schedules',
       'why_run',
     ])
     const nobody = await functions('p.proname, p.proacl')

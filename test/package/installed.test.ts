@@ -22,7 +22,18 @@ const tx: Queryable = fromPostgresJs(sql)
 console.log((await tx.query('select 1')).rows[0]) // select 1
 `
 
-const sources = { workflows, main, adapters }
+const testing = `import { defineWorkflow } from 'holdfast'
+import { createTestRuntime, type TestRuntime } from 'holdfast/testing'
+
+const seven = defineWorkflow({ name: 'seven', handler: (_, run) => run.step('seven', () => 7) })
+const runtime: TestRuntime = await createTestRuntime({ workflows: [seven] })
+const started = await runtime.client.start(seven, undefined, { delay: '30d' })
+await runtime.advance('31d')
+console.log(await runtime.client.result(started)) // 7
+await runtime.close()
+`
+
+const sources = { workflows, main, adapters, testing }
 
 const isElsewhere = isPointless('odd-schema', 'the README uses the default schema, and a table of its own')
 
@@ -54,6 +65,7 @@ describe.skipIf(isElsewhere)('the package, installed into an empty project', () 
   describe.each([
     ["the README's first example", 'main'],
     ['holdfast/adapters', 'adapters'],
+    ['holdfast/testing', 'testing'],
   ] as const)('%s', (_, name) => {
     test.each([
       [24, 'TypeScript that imports', `${name}.ts`],

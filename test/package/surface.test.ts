@@ -5,7 +5,15 @@ const pathsOf = (names: typeof publicNames): string[] => names.map(({ path }) =>
 
 test('there is a surface, of functions, classes, types and methods', () => {
   expect(pathsOf(publicNames)).toEqual(
-    expect.arrayContaining(['createClient', 'Client', 'Client.start', 'Run.step', 'Duration', 'fromKysely']),
+    expect.arrayContaining([
+      'createClient',
+      'Client',
+      'Client.start',
+      'Run.step',
+      'Duration',
+      'fromKysely',
+      'TestRuntime.advance',
+    ]),
   )
 })
 

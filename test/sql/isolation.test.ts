@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import { defineWorkflow } from '../../src/index.ts'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
 import { define } from '../support/limits.ts'
 import { newWorker, startItem } from '../support/runs.ts'
+import { record } from '../support/schedules.ts'
 import { claimValues, keepValues, lineValues } from '../../src/db/claim-calls.ts'
 import { settleValues } from '../../src/db/settle-calls.ts'
 
@@ -38,6 +40,9 @@ const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['pause_workflow', 'sample', null, null],
   ['resume_workflow', 'sample'],
   ['apply_definitions', []],
+  ['fire_schedules', []],
+  ['pause_schedule', 'sample', null, null],
+  ['resume_schedule', 'sample'],
   ['bury_workers', newWorker(), null],
 ]
 
@@ -70,6 +75,10 @@ test('counting under a lock at repeatable read lets in one too many, without an 
 test.each(['repeatable read', 'serializable'])('functions that lock and then read refuse %s', async (level) => {
   const session = await connect(database)
   await define(session, 'sample', {})
+  await record(
+    database,
+    defineWorkflow({ name: 'sample', schedule: { every: '1h', input: level as never }, handler: () => 1 }),
+  )
   for (const [name, ...values] of deciding) {
     await session.query(`begin isolation level ${level}`)
     await expect(session.call(name, ...values)).rejects.toMatchObject({ code: 'WF001' })

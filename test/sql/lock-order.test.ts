@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect, type Connection } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { claim, keep, memo, newWorker, pgArray, runningRuns, settle, waitingRuns } from '../support/runs.ts'
+import { claim, keep, memo, newWorker, openWaits, pgArray, runningRuns, settle, waitingRuns } from '../support/runs.ts'
 
 const database = useDatabase()
 const worker = newWorker()
@@ -33,6 +33,14 @@ const cases: Readonly<Record<string, Case>> = {
       const items = ids.map((id) => ({ id, token: 1, value: '1' }))
       return session.call('keep_progress', items)
     },
+  },
+  open_waits: {
+    from: 'running',
+    call: (session, ids) =>
+      openWaits(
+        session,
+        ids.map((id) => ({ id, token: 1 })),
+      ),
   },
   settle_runs: {
     from: 'running',

@@ -48,7 +48,22 @@ test('LIMIT-04: no call on named runs reads an index of all that waits, runs or 
   ]
   expect(claimed.length).toBeGreaterThan(30)
   await call('claim_lines', lineValues(worker, named))
-  const ended = claimed.map(({ id, token }) => ({
+  const resting = claimed.slice(-5).map(({ id, token }) => ({ id: String(id), token: Number(token) }))
+  const waits = resting.map((at) => ({ ...at, key: 'paid', kind: 'signal', name: 'paid', ordinal: 1, seq: 1 }))
+  await call('open_waits', [JSON.stringify(waits)])
+  const rest = resting.map((at) => ({ ...at, outcome: 'suspended', recalled: 0 }))
+  await call('settle_runs', settleValues(worker, rest))
+  const signals = resting.map(({ id }) => ({ id, run: id, name: 'paid', payload: '1' }))
+  await call('send_signals', [JSON.stringify(signals)])
+  await call(
+    'claim_runs',
+    claimValues(
+      worker,
+      rest.map(({ id }) => ({ id, lease_ms: 30_000 })),
+      false,
+    ),
+  )
+  const ended = claimed.slice(0, -5).map(({ id, token }) => ({
     id: String(id),
     token: Number(token),
     outcome: 'done',

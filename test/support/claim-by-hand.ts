@@ -110,6 +110,11 @@ export class ClaimByHand {
   }
 }
 
+/** A start of a child of that run. */
+export function childOf(runId: string): StartItem {
+  return { ...next, id: randomUUID(), parent_id: runId }
+}
+
 export function memo(key: string, json: string, seq = 1): NewMemo {
   return { key, kind: 'answer', value: json, types: null, seq, ordinal: seq, tries: 1, durationMs: 1, args: undefined }
 }
@@ -162,6 +167,9 @@ export async function recordOf(database: TestDatabase, runId: string): Promise<R
         'steps', (select json_agg(s order by s.key) from holdfast.steps s where s.run_id = r.id),
         'tries', (select json_agg(t order by t.key) from holdfast.tries t where t.run_id = r.id),
         'claims', (select json_agg(c order by c.token) from holdfast.claims c where c.run_id = r.id),
+        'waits', (select json_agg(w order by w.key) from holdfast.waits w where w.run_id = r.id),
+        'signals', (select json_agg(s order by s.arrival) from holdfast.signals s where s.run_id = r.id),
+        'children', (select json_agg(c.id order by c.id) from holdfast.runs c where c.parent_id = r.id),
         'progress', (select json_agg(p) from holdfast.progress p where p.run_id = r.id)) as kept
     from holdfast.runs r where r.id = $1`,
     [runId],

@@ -14,6 +14,10 @@ export class Connection {
     this.#watcher = watcher
   }
 
+  get pid(): number {
+    return this.#pid
+  }
+
   async open(): Promise<this> {
     await this.#client.connect()
     const { rows } = await this.#client.query<{ pid: number }>('select pg_backend_pid() as pid')

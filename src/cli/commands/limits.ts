@@ -1,5 +1,4 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { userInfo } from 'node:os'
 import {
   applyDefinitions,
   pauseWorkflow,
@@ -16,6 +15,7 @@ import { parseDuration } from '../../model/duration.ts'
 import { ArgumentError, ConfigError } from '../../model/errors.ts'
 import { release } from '../../model/release.ts'
 import { unstorable } from '../../model/storable.ts'
+import { byWhom, whoIs, type ByFlags } from '../by-whom.ts'
 import { withConnection, withDatabase, type ConnectionFlags } from '../connection.ts'
 import { loadWorkflows } from '../load-workflows.ts'
 import { printJson } from '../show.ts'
@@ -25,16 +25,12 @@ interface Flags extends ConnectionFlags {
   readonly json?: boolean
 }
 
-interface ByFlags extends Flags {
-  readonly by?: string
-}
-
 /** What a flag says for no cap; null would come as an empty text. */
 const none = 'none'
 
 type Cap<Name extends keyof SetLimits> = NonNullable<SetLimits[Name]> | typeof none
 
-interface SetFlags extends ByFlags {
+interface SetFlags extends Flags, ByFlags {
   readonly concurrency?: Cap<'concurrency'>
   readonly groupConcurrency?: Cap<'concurrency'>
   readonly rate?: Cap<'rate'>
@@ -108,14 +104,6 @@ function onWorkflow<F extends Flags>(limits: Command, usage: string, description
     )
 }
 
-function byWhom(command: Command): Command {
-  return command.option('--by <name>', 'who does it (default: the name of the user)')
-}
-
-function whoIs({ by }: ByFlags): string {
-  return by ?? userInfo().username
-}
-
 async function show(): Promise<void> {}
 
 async function set(database: Database, workflow: string, flags: SetFlags): Promise<void> {
@@ -135,7 +123,7 @@ async function set(database: Database, workflow: string, flags: SetFlags): Promi
 async function unset(
   database: Database,
   workflow: string,
-  flags: Partial<Record<Given, true>> & ByFlags,
+  flags: Partial<Record<Given, true>> & Flags & ByFlags,
 ): Promise<void> {
   const given = flagNames.filter((name) => flags[name])
   await unsetLimits(database, workflow, given.length > 0 ? given.map((name) => names[name]) : undefined, whoIs(flags))
@@ -152,7 +140,11 @@ async function apply(database: Database, workflow: string, { code }: Flags & { c
   await applyDefinitions(database, workflows.map(definitionItem))
 }
 
-async function pause(database: Database, workflow: string, flags: ByFlags & { reason?: string }): Promise<void> {
+async function pause(
+  database: Database,
+  workflow: string,
+  flags: Flags & ByFlags & { reason?: string },
+): Promise<void> {
   await pauseWorkflow(database, workflow, whoIs(flags), flags.reason)
 }
 

@@ -1,0 +1,148 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { StartArgs } from '../model/start-item.ts'
+import type { Definition, Workflow } from '../model/workflow.ts'
+import { CrashFuse } from './crash-fuse.ts'
+import { isAlike, type CrashOutcome, type Ended } from './crash-outcome.ts'
+import { replay } from './crash-replay.ts'
+import { CrashRuns, type PlayedRun } from './crash-run.ts'
+import { StepMocks } from './step-mocks.ts'
+import { openTestDatabase } from './test-database.ts'
+import { parseCrashOptions, type CrashTestOptions } from './testing-options.ts'
+
+/** What a crash at some point did to a run that it should not have. `point` says where its process died. */
+export type CrashProblem =
+  | {
+      /** A step whose outcome was kept ran again. */
+      readonly kind: 'ran_again'
+      readonly point: string
+      readonly step: string
+    }
+  | {
+      /** The handler took another way than the one on record: at this step what it asks for is not what was kept. */
+      readonly kind: 'divergence'
+      readonly point: string
+      readonly step: string
+    }
+  | {
+      /** The run ended in another way than without a crash; or its handler, run once more on what it kept, answers other. */
+      readonly kind: 'other_outcome'
+      readonly point: string
+      readonly expected: CrashOutcome
+      readonly got: CrashOutcome
+    }
+  | {
+      /** The run did not end: it waits for what does not come, or a claim took longer than `timeout`. */
+      readonly kind: 'stuck'
+      readonly point: string
+    }
+
+/** What `crashTest` found. */
+export interface CrashReport {
+  /** At how many points a process was killed. */
+  readonly points: number
+  /** None: the workflow survives a crash at each of them. */
+  readonly problems: readonly CrashProblem[]
+  /** How the run ends without a crash; undefined: it does not. */
+  readonly outcome: CrashOutcome | undefined
+}
+
+const noCrash = 'without a crash'
+
+/**
+ * Finds out whether a workflow survives a crash anywhere: runs it once without one, then once for each point at which its
+ * process may die, kills it there, and lets the run go on under another claim. Those points are before and after each
+ * commit, each body of a step and each end of a claim, and where the handler goes on after a call on `run`. Waits are
+ * skipped. A step whose outcome was not kept yet may run again; nothing else may differ.
+ *
+ * A killed claim is no attempt that counts against `maxAttempts`, but `run.attempt` rises with it. Limits are left out.
+ *
+ * @throws What `createTestRuntime` throws, and what `client.start` throws for the input.
+ */
+export async function crashTest<I>(
+  // oxlint-disable-next-line typescript/no-explicit-any -- what its handler gets does not matter here
+  workflow: Workflow<I, any, unknown>,
+  ...[input, options]: StartArgs<I, CrashTestOptions>
+): Promise<CrashReport> {
+  const { connectionString, maxPoints, timeout: timeoutMs, prepare } = parseCrashOptions(options)
+  const database = await openTestDatabase({ connectionString, logger: undefined, workflows: [workflow.name] })
+  try {
+    const mocks = new StepMocks()
+    await prepare?.({
+      client: database.client,
+      connectionString: database.connectionString,
+      mockStep: (name, how, mockOptions) => mocks.add(name, how, mockOptions),
+    })
+    const subject = mocks.open(unlimited(workflow))
+    const runs = new CrashRuns({ database, workflow: subject, input, timeoutMs })
+    return await crashEverywhere(subject, runs, maxPoints)
+  } finally {
+    await database.close()
+  }
+}
+
+async function crashEverywhere(workflow: Workflow, runs: CrashRuns, maxPoints: number): Promise<CrashReport> {
+  const fuse = new CrashFuse()
+  const first = await runs.play(fuse)
+  const second = await runs.play(new CrashFuse())
+  if (!first.ended || !second.ended)
+    return { points: 0, problems: [{ kind: 'stuck', point: noCrash }], outcome: undefined }
+  const { outcome } = first.ended
+  const judge = new Judge(workflow, first.ended, second.ended)
+  const problems = [...(await judge.problems(noCrash, first)), ...(await judge.problems(noCrash, second))]
+  const points = spread(fuse.count, maxPoints)
+  for (const point of points) {
+    const crash = new CrashFuse(point)
+    const played = await runs.play(crash)
+    problems.push(...(await judge.problems(`${point} of ${fuse.count}: ${crash.where ?? 'not reached'}`, played)))
+  }
+  return { points: points.length, problems, outcome }
+}
+
+/** Judges a run by two that no crash befell. */
+class Judge {
+  readonly #workflow: Workflow
+  readonly #first: Ended
+  readonly #second: Ended
+
+  constructor(workflow: Workflow, first: Ended, second: Ended) {
+    this.#workflow = workflow
+    this.#first = first
+    this.#second = second
+  }
+
+  async problems(point: string, { ended, history, ranAgain, strayed }: PlayedRun): Promise<CrashProblem[]> {
+    const problems: CrashProblem[] = ranAgain.map((step) => ({ kind: 'ran_again', point, step }))
+    const replayed = history && (await replay(this.#workflow, history))
+    const step = strayed ?? replayed?.strayed
+    if (step !== undefined) problems.push({ kind: 'divergence', point, step })
+    if (!ended) return [...problems, { kind: 'stuck', point }]
+    const { outcome } = ended
+    if (!isAlike(this.#first, this.#second, ended)) {
+      problems.push({ kind: 'other_outcome', point, expected: this.#first.outcome, got: outcome })
+    } else if (replayed?.answer && !isDeepStrictEqual(replayed.answer.output, outcome.output)) {
+      const got = { ...outcome, output: replayed.answer.output }
+      problems.push({ kind: 'other_outcome', point, expected: outcome, got })
+    }
+    return problems
+  }
+}
+
+/** At most so many of the points, evenly. */
+function spread(count: number, most: number): number[] {
+  const length = Math.min(count, most)
+  return Array.from({ length }, (_, index) => 1 + Math.floor((index * count) / length))
+}
+
+/** One run after the other needs no limits, and would wait for some. */
+function unlimited(workflow: Workflow): Workflow {
+  const { definition } = workflow
+  return Object.freeze({ ...workflow, definition: Object.freeze({ ...definition, limits: none }) })
+}
+
+const none: Definition['limits'] = {
+  concurrency: undefined,
+  concurrencyPerGroup: undefined,
+  rate: undefined,
+  ratePerGroup: undefined,
+  isFair: false,
+}

@@ -1,0 +1,106 @@
+import { describe, expect, inject, test, vi } from 'vitest'
+import { defineWorkflow, type Run, type Workflow } from '../../src/index.ts'
+import { crashTest, type CrashReport } from '../../src/testing.ts'
+import { turn } from '../execute/turn.ts'
+
+/** Workflows that are wrong on purpose: crashTest must be able to say no. */
+
+const { connectionString } = inject('testServer')
+
+async function crash(handler: (run: Run) => unknown): Promise<CrashReport> {
+  return await crashTest(define(handler), undefined, { connectionString })
+}
+
+function define(handler: (run: Run) => unknown): Workflow {
+  return defineWorkflow({ name: 'wrong', handler: (_, run) => handler(run) })
+}
+
+const kinds = ({ problems }: CrashReport): string[] => [...new Set(problems.map(({ kind }) => kind))].toSorted()
+
+describe('crashTest finds', () => {
+  test('a branch on chance outside of steps', async () => {
+    let throws = 0
+    vi.spyOn(Math, 'random').mockImplementation(() => (throws++ % 2 === 0 ? 0.1 : 0.9))
+    try {
+      const report = await crash(async (run) => {
+        if (Math.random() < 0.5) return await run.step('head', () => 1)
+        return await run.step('tail', () => 1)
+      })
+      expect(kinds(report)).toEqual(['divergence'])
+      expect(report.problems.map((problem) => problem.kind === 'divergence' && problem.step)).toContain('head')
+    } finally {
+      vi.restoreAllMocks()
+    }
+  })
+
+  test('a branch on the clock outside of steps', async () => {
+    let hour = 0
+    const clock = { getHours: () => hour++ % 24 }
+    const report = await crash(async (run) => {
+      if (clock.getHours() < 12) await run.step('good morning', () => 1)
+      await run.step('always', () => 1)
+    })
+    expect(kinds(report)).toContain('divergence')
+  })
+
+  test('what a counter of the process says', async () => {
+    let count = 0
+    const report = await crash(async (run) => {
+      count += 1
+      await run.step('one', () => 1)
+      return count
+    })
+    expect(kinds(report)).toEqual(['other_outcome'])
+    expect(report.problems[0]).toMatchObject({ kind: 'other_outcome', expected: { state: 'done' } })
+  })
+
+  test('a step whose name comes from a counter of the process', async () => {
+    let count = 0
+    const report = await crash(async (run) => {
+      await run.step(`send ${(count += 1)}`, () => 1)
+      await run.step('after', () => 1)
+    })
+    expect(kinds(report)).toEqual(['divergence'])
+  })
+
+  test('an order of steps that raw promises decide', async () => {
+    let isTurned = false
+    const report = await crash(async (run) => {
+      isTurned = !isTurned
+      const wait = async (turns: number): Promise<void> => {
+        for (let left = turns; left > 0; left -= 1) await turn()
+      }
+      await Promise.all([
+        wait(isTurned ? 1 : 20).then(() => run.step('a', () => 'a')),
+        wait(isTurned ? 20 : 1).then(() => run.step('b', () => 'b')),
+      ])
+      return await run.step('end', () => 1)
+    })
+    expect(kinds(report)).toContain('divergence')
+  })
+
+  test('a run that what is only in memory holds up', async () => {
+    const begun = new Set<string>()
+    const report = await crashTest(
+      define(async (run) => {
+        if (begun.has(run.id)) await new Promise(() => undefined)
+        begun.add(run.id)
+        return await run.step('one', () => 1)
+      }),
+      undefined,
+      { connectionString, timeout: '50ms', maxPoints: 3 },
+    )
+    expect(kinds(report)).toEqual(['stuck'])
+    expect(report.points).toBe(3)
+    expect(report.problems[0]?.point).toMatch(/^1 of \d+: before the body of "one"$/)
+  })
+
+  test('a run that never ends even without a crash', async () => {
+    const report = await crashTest(
+      define(() => new Promise(() => undefined)),
+      undefined,
+      { connectionString, timeout: '50ms' },
+    )
+    expect(report).toEqual({ points: 0, outcome: undefined, problems: [{ kind: 'stuck', point: 'without a crash' }] })
+  })
+})
