@@ -143,6 +143,34 @@ test('WAIT-06: a run that fails again after a retry undoes all that it has kept 
     .toMatchObject({ state: 'done', undone: ['b', 'a'] })
 })
 
+test('WAIT-06: rollbacks of limited runs take their turns under the limit', async () => {
+  const client = openClient(database)
+  let underWay = 0
+  let highest = 0
+  const saga = defineWorkflow({
+    name: 'is limited',
+    group: () => 'one',
+    concurrency: { perGroup: 1 },
+    handler: async (_, run) => {
+      await run.step('a', () => 'a', {
+        rollback: async () => {
+          underWay += 1
+          highest = Math.max(highest, underWay)
+          await systemClock.sleep(5)
+          underWay -= 1
+        },
+      })
+      return run.fail('undo it')
+    },
+  })
+  await startWorker(database, { workflows: [saga] })
+  const runs = await Promise.all(Array.from({ length: 8 }, () => client.start(saga)))
+  for (const run of runs) {
+    await expect.poll(async () => (await client.get(run))?.rollback).toMatchObject({ state: 'done', undone: ['a'] })
+  }
+  expect(highest).toBe(1)
+})
+
 test('WAIT-06: other promises that a handler awaits between steps lose no rollback', async () => {
   const client = openClient(database)
   const undone: string[] = []

@@ -154,3 +154,38 @@ test('WAIT-02: every kind of value arrives as it was sent', async () => {
   for (const value of values) await client.signal(started, 'word', value)
   expect(await client.result(started)).toEqual(values)
 })
+
+test('WAIT-02: a wait with no time takes a signal that is there, and else times out in the same claim', async () => {
+  const client = openClient(database)
+  const looks = defineWorkflow({
+    name: 'looks',
+    handler: async (_, run) => {
+      const look = (): Promise<unknown> => run.waitFor('word', { timeout: 0 }).catch(() => 'none')
+      return [await look(), await look()]
+    },
+  })
+  const started = await client.start(looks)
+  await client.signal(started, 'word', 'there')
+  await startWorker(database, { workflows: [looks] })
+  expect(await client.result(started)).toEqual(['there', 'none'])
+  expect(await endsOfClaims(database, started.id)).toEqual(['done'])
+})
+
+test('WAIT-02: items of a map wait under keys of their own, each for its own signal', async () => {
+  const client = openClient(database)
+  const maps = defineWorkflow({
+    name: 'maps',
+    handler: (_, run) =>
+      run.map('orders of a customer', ['a', 'b'], (order) =>
+        run.map('parcels of an order', [1, 2], (n) => run.waitFor(`${order}${n}`)),
+      ),
+  })
+  await startWorker(database, { workflows: [maps] })
+  const started = await client.start(maps)
+  await becomes(client, started, 'suspended')
+  for (const name of ['b2', 'a1', 'b1', 'a2']) await client.signal(started, name, name)
+  expect(await client.result(started)).toEqual([
+    ['a1', 'a2'],
+    ['b1', 'b2'],
+  ])
+})
