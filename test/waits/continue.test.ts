@@ -117,3 +117,26 @@ test('WAIT-03: an input that does not fit does not end the run as done', async (
   await expect(client.result(started)).rejects.toMatchObject({ failure: 'rejected', cause: { code: 'INVALID_INPUT' } })
   expect((await client.get({ workflow: wrong, key: 'w' }))?.id).toBe(started.id)
 })
+
+test.each(['by itself', 'in a transaction'])(
+  'RUN-13: a cancel %s of a run that goes on as another cancels that one',
+  async (how) => {
+    const client = openClient(database)
+    const goesOn = defineWorkflow({
+      name: `goes on, cancelled ${how}`.replace(',', ''),
+      input: z.number(),
+      handler: (left, run) => (left === 0 ? run.sleep('long', '1h') : run.continueAs(left - 1)),
+    })
+    await startWorker(database, { workflows: [goesOn] })
+    const started = await client.start(goesOn, 3, { key: how })
+    const last = { workflow: goesOn, key: how }
+    await becomes(client, last, 'suspended')
+    if (how === 'by itself') {
+      const { id } = (await client.get(last)) ?? {}
+      expect(await client.cancel(started, { reason: 'enough' })).toMatchObject({ id, state: 'cancelled' })
+    } else await client.cancel(started, { reason: 'enough', tx: database.pool })
+    await expect(client.result(started)).rejects.toThrow('enough')
+    expect(await client.get(last)).toMatchObject({ state: 'cancelled', reason: 'enough' })
+    expect((await client.get(started))?.state).toBe('done')
+  },
+)
