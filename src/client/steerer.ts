@@ -31,7 +31,7 @@ export class Steerer {
       return view
     }
     // A run that is continued meanwhile, or was before, goes on as another.
-    for (let now = view; ; ) {
+    for (let now = view; ;) {
       const { id } = now
       await resend(this.#clock, () => cancelRun(this.#database, id, reason))
       now = await this.#look(id)

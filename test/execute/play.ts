@@ -37,7 +37,9 @@ export async function play(program: Program, run: PlayedRun, deaths: readonly (D
 function check(subject: Subject, claim: number, memos: readonly Memo[]): readonly Seen[] {
   const seen = subject.seen[claim] ?? []
   for (const each of seen) expect(subject.isOwn(each)).toBe(true)
-  const signals = seen.flatMap(({ answer }) => (typeof answer === 'string' && /^signal \d/.test(answer) ? [answer] : []))
+  const signals = seen.flatMap(({ answer }) =>
+    typeof answer === 'string' && /^signal \d/.test(answer) ? [answer] : [],
+  )
   expect(new Set(signals).size).toBe(signals.length)
   expect(subject.bodies[claim]?.filter((key) => memos.some((memo) => memo.key === key))).toEqual([])
   return seen
