@@ -25,3 +25,19 @@ export async function endsOfClaims(database: TestDatabase, runId: string): Promi
   )
   return rows.map((row) => row.outcome)
 }
+
+/** Ends the claim of a run, as if its worker had been lost. Done at once, so that no renewal comes between. */
+export async function loseClaim(database: TestDatabase, runId: string): Promise<void> {
+  const connection = await database.pool.connect()
+  try {
+    await connection.query('begin isolation level read committed')
+    await connection.query(
+      `update holdfast.runs set lease_until = now() - interval '1 s' where id = $1 and state = 'running'`,
+      [runId],
+    )
+    await connection.query('select holdfast.end_leases(500, now())')
+    await connection.query('commit')
+  } finally {
+    connection.release()
+  }
+}

@@ -1,19 +1,11 @@
 import { expect, test, vi } from 'vitest'
-import { defineWorkflow, type RunRef } from '../../src/index.ts'
+import { defineWorkflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
+import { loseClaim } from '../support/waiting.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 const rounds = 30
-
-/** Ends the claim of the run, whoever holds it, and has others take it. */
-async function force(run: RunRef): Promise<void> {
-  await database.query(
-    `update holdfast.runs set lease_until = now() - interval '1 s' where id = $1 and state = 'running'`,
-    [run.id],
-  )
-  await database.query(`select holdfast.end_leases(500, now())`)
-}
 
 test("A7: a run's result is what its wait was kept with, whatever claims are forced onto it around the wait", async () => {
   const client = openClient(database)
@@ -33,8 +25,12 @@ test("A7: a run's result is what its wait was kept with, whatever claims are for
   await Promise.all([1, 2, 3].map(() => startWorker(database, { workflows: [waits] })))
   const round = async (n: number): Promise<void> => {
     const started = await client.start(waits)
-    await Promise.all([force(started), client.signal(started, 'word', `word ${n}`), force(started)])
-    await force(started)
+    await Promise.all([
+      loseClaim(database, started.id),
+      client.signal(started, 'word', `word ${n}`),
+      loseClaim(database, started.id),
+    ])
+    await loseClaim(database, started.id)
     const result = await client.result(started)
     await vi.waitFor(() => expect(seen.get(started.id)?.has(result)).toBe(true))
     const { rows } = await database.query<{ key: string; kind: string; value: string; seq: number }>(

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { defineWorkflow, InvalidStateError, NonRetryableError } from '../../src/index.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { useDatabase } from '../support/database.ts'
+import { loseClaim } from '../support/waiting.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -69,7 +70,7 @@ test('WAIT-06: a worker lost between rollbacks costs none that was kept', async 
   const started = await client.start(saga)
   await entered.promise
   const { rollback } = (await client.get(started)) ?? {}
-  await database.query(`update holdfast.runs set lease_until = now() - interval '1 s' where id = $1`, [rollback?.run])
+  await loseClaim(database, rollback?.run ?? '')
   await expect
     .poll(async () => (await client.get(started))?.rollback)
     .toMatchObject({ state: 'done', undone: ['c', 'b', 'a'] })

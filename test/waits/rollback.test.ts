@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineWorkflow, NonRetryableError, type Run, type RunView } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
-import { becomes } from '../support/waiting.ts'
+import { becomes, loseClaim } from '../support/waiting.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -85,7 +85,7 @@ test('WAIT-06: steps of a run whose worker was lost on its last attempt are undo
   await expect
     .poll(async () => (await database.query('select from holdfast.steps where run_id = $1', [started.id])).rows.length)
     .toBe(3)
-  await database.query(`update holdfast.runs set lease_until = now() - interval '1 s' where id = $1`, [started.id])
+  await loseClaim(database, started.id)
   await expect(client.result(started)).rejects.toMatchObject({ failure: 'lease_expired' })
   await expect.poll(async () => (await client.get(started))?.rollback?.state).toBe('done')
   expect(undone).toEqual(['answer of pay', 'answer of book'])

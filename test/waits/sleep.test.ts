@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineWorkflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
-import { becomes, endsOfClaims, letPass } from '../support/waiting.ts'
+import { becomes, endsOfClaims, letPass, loseClaim } from '../support/waiting.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
@@ -101,7 +101,7 @@ test('WAIT-01: a sleep counts from its first call, however many claims are lost 
     (await database.query('select due_at, opened_at from holdfast.waits where run_id = $1', [started.id])).rows
   await expect.poll(opened).toHaveLength(1)
   const first = await opened()
-  await database.query(`update holdfast.runs set lease_until = now() - interval '1 s' where id = $1`, [started.id])
+  await loseClaim(database, started.id)
   await entered[1]?.promise
   expect(await opened()).toEqual(first)
   held[1]?.give()
