@@ -60,7 +60,8 @@ const matrix: readonly (readonly [what: string, releases: readonly Release[], we
   ['removed, and the next one raised at once', [both, both, { v2: [1, 3] }], 'v1=none v2=1'],
   ['kept, and the next one removed', [both, both, { v1: [1, 2] }], 'v1=2 v2=none'],
   ['both removed at once', [both, both, {}], 'v1=none v2=none'],
-  ['both added after it went past', [{}, {}, { v1: [1, 2], v2: [4, 7] }], 'v1=1 v2=4'],
+  ['both added after it went past', [{}, {}, { v1: [1, 2], v2: [1, 7] }], 'v1=1 v2=1'],
+  ['added without the way before it', [{}, {}, { v1: [1, 2], v2: [2, 7] }], 'VersionError'],
   ['both added before it came there', [{}, { v1: [1, 2], v2: [4, 7] }, { v1: [1, 2], v2: [4, 7] }], 'v1=2 v2=7'],
   ['one kept and another added beside it', [{ v2: [1, 2] }, { v2: [1, 2] }, { v1: [1, 2], v2: [1, 2] }], 'v1=1 v2=2'],
 ]
@@ -76,6 +77,7 @@ test('I7: its key is its own, and wrong bounds are refused', async () => {
     handler: async (_, run) => {
       for (const [min, max] of [
         [2, 1],
+      [0, 1],
         [1.5, 2],
         [Number.NaN, 1],
       ] as const) {
@@ -86,7 +88,7 @@ test('I7: its key is its own, and wrong bounds are refused', async () => {
   })
   const run = new MemoryRun()
   expect((await run.claim(workflow))?.outcome).toMatchObject({ output: { json: '[4,3,"v"]' } })
-  expect(refused).toEqual(['ARGUMENT', 'ARGUMENT', 'ARGUMENT'])
+  expect(refused).toEqual(['ARGUMENT', 'ARGUMENT', 'ARGUMENT', 'ARGUMENT'])
   expect((await run.memos()).map(({ key }) => key)).toEqual(['[version]v', '[version]v#2', 'v'])
 })
 

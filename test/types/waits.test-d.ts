@@ -156,7 +156,7 @@ void run.map('x', new Set([1]), (n) => n)
 void run.map('x', [1], (n) => n, { limit: 5 })
 
 // version and continueAs
-const version = run.version('fraud check', 0, 1)
+const version = run.version('fraud check', 1, 2)
 expectType<Equal<typeof version, Promise<number>>>()
 // @ts-expect-error -- from where to where?
 void run.version('fraud check', 1)
