@@ -77,7 +77,7 @@ test('I7: its key is its own, and wrong bounds are refused', async () => {
     handler: async (_, run) => {
       for (const [min, max] of [
         [2, 1],
-      [0, 1],
+        [0, 1],
         [1.5, 2],
         [Number.NaN, 1],
       ] as const) {
