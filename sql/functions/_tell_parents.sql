@@ -9,7 +9,7 @@ declare
 begin
   with told as (
     insert into holdfast.signals (run_id, id, name, kind, sent_at, payload, types)
-    select coalesce(p.chain_id, p.id), w.name || w.key, w.name, case when c.state = 'done' then 'answer' else 'failure' end, _at,
+    select coalesce(p.chain_id, p.id), w.name, w.name, case when c.state = 'done' then 'answer' else 'failure' end, _at,
       case when c.state = 'done' then coalesce(c.output, 'null') else holdfast._child_error(c) end,
       case when c.state = 'done' then c.output_types end
     from holdfast.runs c
@@ -19,7 +19,7 @@ begin
     on conflict do nothing
     returning run_id, name
   )
-  select array_agg(holdfast._wake_ticket(p, w.key || ':end', _at)), array_agg(p.id) filter (where p.state = 'running')
+  select array_agg(holdfast._wake_ticket(p, md5(w.name), _at)), array_agg(p.id) filter (where p.state = 'running')
   into _tickets, _running
   from holdfast.waits w
   join holdfast.runs p on p.id = w.run_id

@@ -1,4 +1,5 @@
--- A ticket for a run that may have been woken, whatever its present token. `_mark` tells it from others of the run.
+-- A ticket for a run that may have been woken, whatever its present token. `_mark` tells it from others of the
+-- run; the queue's keys are short.
 create or replace function holdfast._wake_ticket(_run holdfast.runs, _mark text, _at timestamptz) returns holdfast_queue.job_spec
 language sql stable as $$
   select row(_run.workflow, case when _run.group_key is null

@@ -23,6 +23,14 @@ begin
     select array_agg(t.run_id) as ids, count(*) as count, t.reason from taken t group by t.reason
   loop
     perform holdfast.cancel_runs(_asked.ids, _asked.reason);
+    -- A run that was continued goes on as another, whose turn comes next.
+    insert into holdfast.cancels (run_id, asked_at, reason)
+    select holdfast._last_of_chain(r.id), holdfast._now(), _asked.reason
+    from holdfast.runs r where r.id = any(_asked.ids) and r.continued_as is not null
+    order by r.id;
+    if found then
+      perform holdfast._notify('due');
+    end if;
     _count := _count + _asked.count;
   end loop;
   return _count;

@@ -69,10 +69,12 @@ begin
   end if;
 
   insert into holdfast.waits (run_id, key, kind, name, due_at, ordinal, opened_at, child_id, reason)
-  select i.id, i.key, i.kind, case when i.kind = 'call' then '[end]' || s.id else i.name end,
+  -- What ends a call or a parking bears the name of this opening: a signal of an earlier one is none of its.
+  select i.id, i.key, i.kind,
+    case when i.kind in ('call', 'park') then format('[%s]%s/%s/%s', i.kind, i.id, i.token, i.key) else i.name end,
     coalesce(i.until, _at + i.delay_ms * interval '1 ms'), i.ordinal, _at,
     case when i.kind = 'call' then holdfast._last_of_chain(s.id) end, i.reason
-  from json_to_recordset(_items) i (id uuid, key text, kind text, name text, until timestamptz,
+  from json_to_recordset(_items) i (id uuid, token integer, key text, kind text, name text, until timestamptz,
     delay_ms double precision, ordinal integer, reason text)
   left join json_to_recordset(coalesce(_started, '[]')) s (run uuid, key text, id uuid, is_good boolean)
     on s.run = i.id and s.key = i.key

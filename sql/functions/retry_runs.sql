@@ -1,8 +1,9 @@
 -- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay, unless
--- _is_fresh; failures and time-outs kept for the handler are dropped, and what was undone, so those steps run again, and
--- calls make children anew. Answers the runs that exist with what came of them: `retried`, `key_taken` (another run has
--- the key now), `expired` (it is being removed, and its memos may be gone already), `undoing` (its steps are being undone),
--- `outrun` (it undoes a run that has gone on since) or `not_ended` (nothing to retry).
+-- _is_fresh; failures and time-outs kept for the handler are dropped, and what was undone, so those steps run again, calls
+-- make children anew and waits have their whole time again; a sleep counts on. Answers the runs that exist with what came of
+-- them: `retried`, `key_taken` (another run has the key now), `expired` (it is being removed, and its memos may be gone
+-- already), `undoing` (its steps are being undone), `outrun` (it undoes a run that has gone on since) or `not_ended` (nothing
+-- to retry).
 create or replace function holdfast.retry_runs(_ids uuid[], _is_fresh boolean)
 returns table (id uuid, outcome text)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -70,7 +71,7 @@ begin
     select from holdfast.steps d
     where d.key = s.key and d.kind = 'answer' and d.run_id = (
       select u.id from holdfast.runs u where u.undoes = s.run_id order by u.created_at desc limit 1)));
-  delete from holdfast.waits w where w.run_id = any(_retried) and (_is_fresh or w.kind in ('call', 'park'));
+  delete from holdfast.waits w where w.run_id = any(_retried) and (_is_fresh or w.kind <> 'sleep');
   delete from holdfast.tries t where t.run_id = any(_retried);
   perform holdfast._issue_tickets((
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at) order by r.priority desc, r.id)

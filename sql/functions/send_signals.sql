@@ -22,7 +22,8 @@ begin
     from rows from (json_to_recordset(_items) as (id text, run uuid, workflow text, key text, name text, payload text, types text,
       by text)) with ordinality i (id, run, workflow, key, name, payload, types, by, n)
   ), found as materialized (
-    select i.*, r.id as found_id, coalesce(r.chain_id, r.id, i.run) as to_run, r.ended_at is not null as is_over
+    select i.*, r.id as found_id, coalesce(r.chain_id, r.id, i.run) as to_run, r.ended_at is not null as is_over,
+      row_number() over (partition by coalesce(r.chain_id, r.id, i.run), i.id order by i.n) as time
     from named i left join holdfast.runs r on r.id = i.target
   ), sent as (
     insert into holdfast.signals (run_id, workflow, key, id, name, sent_at, sent_by, is_early, payload, types)
@@ -38,7 +39,8 @@ begin
     array_agg(distinct r.id) filter (where r.state = 'running')
   into _ended, _tickets, _running
   from found f
-  left join sent s on s.run_id = f.to_run and s.id = f.id
+  -- One sent several times at once has one ticket: the queue takes no two of one key in a call.
+  left join sent s on s.run_id = f.to_run and s.id = f.id and f.time = 1
   left join holdfast.runs r on r.id = f.found_id;
   perform holdfast._issue_tickets(_tickets);
   perform holdfast._notify_runs('signalled', _running);

@@ -31,7 +31,7 @@ begin
   on conflict do nothing;
   _is_new := found;
   if _is_new then
-    perform holdfast._issue_tickets(array[holdfast._wake_ticket(_target, _wait.key || ':park', _at)]);
+    perform holdfast._issue_tickets(array[holdfast._wake_ticket(_target, md5(_wait.name), _at)]);
     if _target.state = 'running' then
       perform holdfast._notify_runs('signalled', array[_run]);
     end if;

@@ -179,8 +179,8 @@ export class Client {
   }
 
   /**
-   * Cancels a run that has not ended; one that has stays as it is. A running handler's `abortSignal` aborts. Answers
-   * the run; with `tx` as it is before the commit. @throws NotFoundError.
+   * Cancels a run that has not ended, or the one as which it goes on; one that has ended stays as it is. A running handler's
+   * `abortSignal` aborts. Answers that run; with `tx` the one named, as it is before the commit. @throws NotFoundError.
    */
   async cancel(run: Which, options?: CancelOptions): Promise<RunView> {
     const { reason, tx } = parseCancelOptions(options)

@@ -30,8 +30,14 @@ export class Steerer {
       })
       return view
     }
-    await resend(this.#clock, () => cancelRun(this.#database, view.id, reason))
-    return await this.#look(view.id)
+    // A run that is continued meanwhile, or was before, goes on as another.
+    for (let now = view; ;) {
+      const { id } = now
+      await resend(this.#clock, () => cancelRun(this.#database, id, reason))
+      now = await this.#look(id)
+      if (now.continuedAs === undefined) return now
+      now = await this.#look(now.continuedAs)
+    }
   }
 
   async retry(run: Which, isFresh: boolean): Promise<RunView> {

@@ -23,6 +23,8 @@ export interface CallsOptions {
   readonly claimBeganAt: number
   readonly onLost: (error: LeaseLostError) => void
   readonly onMismatch: (error: MismatchError) => void
+  /** Nothing begins: a call of the handler's way that has no outcome yet waits for ever. */
+  readonly isOnRecord?: boolean | undefined
 }
 
 /** What becomes of a call: its outcome was kept, or it has none yet. */
@@ -62,6 +64,7 @@ export class Calls {
       if (this.ledger.isHalfFull) log.warn({ maxSteps: definition.maxSteps }, 'Half of maxSteps is used.')
       const { memo } = call
       if (memo) return this.deliveries.recall(memo.seq, () => kind.recall(memo, call, caller))
+      if (this.options.isOnRecord && !kind.isAside) return caller.wait({ wakeAt: undefined, tried: undefined })
       const begin = (): void => {
         if (kind.isAside || !this.#strays(call)) kind.begin(call, caller)
       }

@@ -1,4 +1,3 @@
-import type { Claim } from '../model/claim.ts'
 import { LeaseLostError, type MismatchError } from '../model/errors.ts'
 import type { Journal } from '../model/journal.ts'
 import type { Logger } from '../model/logger.ts'
@@ -11,7 +10,6 @@ import type { Scope } from './scope.ts'
 
 export interface MismatchOptions {
   readonly definition: Definition
-  readonly claim: Claim
   readonly journal: Journal
   readonly log: Logger
 }
@@ -49,14 +47,14 @@ export class Mismatch {
 
   /** Nothing more of the handler counts; the run waits for a person, and then goes its way anew. */
   async #park(error: MismatchError, deliveries: Deliveries): Promise<void> {
-    const { claim, journal } = this.#options
+    const { journal } = this.#options
     this.#scope.close()
     const round = journal.memos.filter((memo) => memo.key.startsWith(keyStart)).length + 1
     const key = `${keyStart}${round}`
     const reason = storableText(error.message, longestReason)
     const { seq } = deliveries.make()
     try {
-      await journal.open({ key, kind: 'park', name: `[park]${claim.id}/${key}`, reason, ordinal: 0, seq })
+      await journal.open({ key, kind: 'park', reason, ordinal: 0, seq })
       this.#stop({ kind: 'suspended', wakeMs: undefined }, error)
     } catch (thrown) {
       const lost: Outcome | undefined =

@@ -25,6 +25,8 @@ export class OpenWait {
   readonly #refuse: Refuse | undefined
   #timer: Timer | undefined
   #isAsking = false
+  /** Word has come while it was asking, perhaps too late for the answer. */
+  #isHeard = false
 
   constructor(calls: Calls, call: Call, caller: Caller, hand: (outcome: StoredOutcome) => void, refuse?: Refuse) {
     this.#calls = calls
@@ -46,6 +48,7 @@ export class OpenWait {
   /** Answers whether it goes on. */
   async ask(askAgain: () => void): Promise<boolean> {
     const { clock, journal, scope } = this.#calls.options
+    this.#isHeard = this.#isAsking
     if (this.#isAsking || !this.asked || !scope.isOpen) return this.#isAsking
     this.#isAsking = true
     this.#timer?.cancel()
@@ -57,9 +60,8 @@ export class OpenWait {
       if (answer.kind === 'open') {
         place.withdraw()
         this.#isAsking = false
-        if (answer.waitMs !== undefined && !scope.isOver) {
-          this.#timer = clock.after(Math.max(1, answer.waitMs), askAgain, true)
-        }
+        const waitMs = this.#isHeard ? 0 : answer.waitMs
+        if (waitMs !== undefined && !scope.isOver) this.#timer = clock.after(Math.max(1, waitMs), askAgain, true)
         this.#caller.wait({ wakeAt: undefined, tried: undefined })
         return true
       }

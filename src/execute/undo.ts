@@ -2,7 +2,7 @@ import type { Claim, Lease, Undone } from '../model/claim.ts'
 import type { Clock } from '../model/clock.ts'
 import { decode } from '../model/codec.ts'
 import { NonRetryableError } from '../model/errors.ts'
-import type { Journal, Memo, WaitAnswer } from '../model/journal.ts'
+import type { Journal, Memo, NewMemo } from '../model/journal.ts'
 import { resolveRetry } from '../model/retry.ts'
 import type { Run, Step } from '../model/run.ts'
 import type { Definition } from '../model/workflow.ts'
@@ -20,11 +20,11 @@ import type { Undoable } from './steps.ts'
  * this run under the same keys.
  */
 
-/** A journal that knows what was kept, and keeps nothing: whoever wants more waits. */
+/** A journal that knows what was kept, and keeps nothing. Of what is new only the version of a place comes to it. */
 function recordedJournal(memos: readonly Memo[]): Journal {
   const never = (): Promise<never> => new Promise(() => undefined)
-  const open = (): Promise<WaitAnswer> => Promise.resolve({ kind: 'open', waitMs: undefined })
-  return { memos, tries: [], keep: never, transact: never, open, progress: () => undefined }
+  const keep = (memo: NewMemo): Promise<NewMemo> => Promise.resolve(memo)
+  return { memos, tries: [], keep, transact: never, open: never, progress: () => undefined }
 }
 
 /** Collects the steps that can be undone, as a replay meets them. */
@@ -133,7 +133,7 @@ async function replay({ definition, claim, lease, clock, undone, input, calls }:
   })
   const journal = recordedJournal(memos)
   const operations = new Operations(
-    { ...calls, runId: id, journal, scope, log, onMismatch: () => undefined },
+    { ...calls, runId: id, journal, scope, log, onMismatch: () => undefined, isOnRecord: true },
     (undoable) => undoables.add(undoable),
   )
   const run = createRunHandle({

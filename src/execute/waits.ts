@@ -73,12 +73,12 @@ export class Waits {
       name,
       () => {
         checkName(name, 'step')
-        return this.#parking(name, options)
+        return this.#parking(options)
       },
       () =>
         this.wait(
           name,
-          (key) => this.#parking(key, options),
+          () => this.#parking(options),
           (outcome, caller, call) => this.#parked(call, caller, outcome, options, 1),
         ),
     )
@@ -153,7 +153,7 @@ export class Waits {
     )
   }
 
-  #parking(key: string, options: ParkOptions<Schema>, problem?: string): Ask {
+  #parking(options: ParkOptions<Schema>, problem?: string): Ask {
     const { reason } = options as { reason: unknown }
     if (typeof reason !== 'string' || reason === '') {
       throw new ArgumentError('run.park was given no reason.', {
@@ -162,8 +162,7 @@ export class Waits {
       })
     }
     const text = problem === undefined ? reason : `${reason} (${problem})`
-    const name = `[park]${this.#calls.options.runId}/${key}`
-    return { kind: 'park', name, delayMs: timeoutOf(options), reason: storableText(text, longestReason) }
+    return { kind: 'park', delayMs: timeoutOf(options), reason: storableText(text, longestReason) }
   }
 
   /** An answer that does not fit parks the run again, as a call of its own that follows the one before. */
@@ -178,7 +177,7 @@ export class Waits {
         const memo = ledger.recall(again.key)
         if (memo) return deliveries.recall(memo.seq, () => next(memo))
         const wait = new OpenWait(this.#calls, again, caller, next)
-        void this.#begin(wait, () => this.#parking(again.key, options, (error as Error).message), undefined)
+        void this.#begin(wait, () => this.#parking(options, (error as Error).message), undefined)
       },
     )
   }

@@ -7,7 +7,7 @@ import type { Ending } from '../../src/model/outcome.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
 import { dying, type Death, type DyingJournal } from './dying-journal.ts'
 import { isFinal, type ClaimOptions, type PlayedRun } from './played-run.ts'
-import { MemoryWaits } from './memory-waits.ts'
+import { MemoryWaits, type MemorySignal } from './memory-waits.ts'
 import { turn } from './turn.ts'
 import { unleased } from './unleased.ts'
 
@@ -24,6 +24,10 @@ export interface MemoryRunOptions {
   readonly turnsToKeep?: readonly number[]
   /** Which transactions are undone once, so that their bodies run again; in turn, like the above. */
   readonly undone?: readonly boolean[]
+  /** How many turns of the event loop the answer about a wait is under way. */
+  readonly turnsToOpen?: number
+  /** What comes for its waits; more only once nothing else is left. */
+  readonly signals?: readonly MemorySignal[]
 }
 
 export interface BegunClaim {
@@ -35,7 +39,8 @@ export interface BegunClaim {
 export class MemoryRun implements PlayedRun {
   readonly #options: MemoryRunOptions
   readonly #memos = new Map<string, Memo>()
-  readonly #waits = new MemoryWaits()
+  readonly #waits: MemoryWaits
+  #execution: Execution | undefined
   #tries: readonly PendingTry[]
   #attempt = 0
   #isResuming = false
@@ -46,6 +51,7 @@ export class MemoryRun implements PlayedRun {
   constructor(options: MemoryRunOptions = {}) {
     this.#options = options
     this.#tries = options.tries ?? []
+    this.#waits = new MemoryWaits(options.signals)
     for (const memo of options.memos ?? []) this.#memos.set(memo.key, memo)
   }
 
@@ -89,6 +95,7 @@ export class MemoryRun implements PlayedRun {
       undone: undefined,
     }
     const execution = new Execution({ definition, claim, journal, lease: unleased, clock, log })
+    this.#execution = execution
     const ending = execution.run().then((end) => {
       if (!journal.isDead() && token === this.#token) this.#settle(end)
       return end
@@ -107,6 +114,7 @@ export class MemoryRun implements PlayedRun {
   #journal(token: number, attempt: number): Journal {
     const keep = async (memo: NewMemo): Promise<StoredOutcome> => {
       const { turnsToKeep = [1] } = this.#options
+      this.#pass()
       for (let left = turnsToKeep[this.#sent++ % turnsToKeep.length] ?? 1; left > 0; left -= 1) await turn()
       if (token !== this.#token) throw new LeaseLostError('The claim has ended.', 'not_found')
       return this.#store(memo, token, attempt)
@@ -116,7 +124,13 @@ export class MemoryRun implements PlayedRun {
       tries: this.#tries,
       progress: () => undefined,
       keep,
-      open: async (wait) => await this.#waits.open(wait, keep),
+      open: async (wait) => {
+        this.#pass()
+        if (token !== this.#token) throw new LeaseLostError('The claim has ended.', 'not_found')
+        const answer = await this.#waits.open(wait, keep)
+        for (let left = this.#options.turnsToOpen ?? 0; left > 0; left -= 1) await turn()
+        return answer
+      },
       transact: async (body) => {
         const { undone = [false] } = this.#options
         const tx = { query: () => Promise.resolve({ rows: [] }) }
@@ -124,6 +138,10 @@ export class MemoryRun implements PlayedRun {
         return await keep(await body(tx))
       },
     }
+  }
+
+  #pass(): void {
+    if (this.#waits.pass()) this.#execution?.hear()
   }
 
   /** Write-once: answers what is stored. */
@@ -136,6 +154,7 @@ export class MemoryRun implements PlayedRun {
   #settle({ outcome, failures, tries }: Ending): void {
     for (const failure of failures) this.#store(failure, this.#token, this.#attempt)
     this.#token += 1
+    this.#execution = undefined
     this.#isResuming = outcome.kind === 'suspended' || outcome.kind === 'snooze' || outcome.kind === 'released'
     // Its next claim comes when the waits are over.
     for (const memo of this.#waits.end(this.#inOrder.at(-1)?.seq ?? 0)) this.#store(memo, this.#token, this.#attempt)

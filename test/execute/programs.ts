@@ -3,18 +3,26 @@ import { defineWorkflow, type Run, type Workflow } from '../../src/index.ts'
 import { turn } from './turn.ts'
 
 /**
- * Random handlers: trees of steps in sequence, in parallel, in races, some failing, some in a catch, some awaited by
- * nobody. Names are few and sites many, so a site that gets another's answer is noticed: an answer names its site.
+ * Random handlers: trees of steps and waits in sequence, in parallel, in races, some failing, some in a catch, some awaited
+ * by nobody. Names are few and sites many, so a site that gets another's answer is noticed: an answer names its site.
  */
 
 export type Program =
   | Step
-  | { readonly kind: 'sequence' | 'all' | 'settled' | 'race'; readonly parts: readonly Program[] }
+  | Wait
+  | { readonly kind: 'sequence' | 'all' | 'any' | 'settled' | 'race' | 'map'; readonly parts: readonly Program[] }
   | { readonly kind: 'catch'; readonly part: Program; readonly instead: Program }
   /** Nobody awaits it. */
   | { readonly kind: 'floating'; readonly part: Program }
   /** Awaits so many promises that are resolved already: other chains get that far ahead. */
   | { readonly kind: 'dawdle'; readonly count: number }
+
+interface Wait {
+  readonly kind: 'sleep' | 'signal'
+  readonly name: string
+  /** Of a signal undefined: for ever. */
+  readonly ms: number | undefined
+}
 
 interface Step {
   readonly kind: 'step' | 'transaction'
@@ -37,19 +45,31 @@ const leaf: fc.Arbitrary<Step> = fc.record({
   wait: fc.constantFrom(0 as const, '1h' as const),
 })
 
+const wait: fc.Arbitrary<Wait> = fc.oneof(
+  fc.record({ kind: fc.constant('sleep' as const), name: fc.constantFrom('a', 's'), ms: fc.nat(3) }),
+  fc.record({
+    kind: fc.constant('signal' as const),
+    name: fc.constantFrom('s', 't'),
+    ms: fc.constantFrom(undefined, 0, 1, 5),
+  }),
+)
+
 export const programs: fc.Arbitrary<Program> = fc.letrec<{ program: Program; parts: Program[] }>((tie) => ({
   parts: fc.array(tie('program'), { minLength: 1, maxLength: 4 }),
   program: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
-    leaf,
+    { weight: 2, arbitrary: leaf },
+    wait,
     fc.record({ kind: fc.constant('dawdle' as const), count: fc.nat(12) }),
     fc.record({
       kind: fc.constantFrom(
         'sequence' as const,
         'sequence' as const,
         'all' as const,
+        'any' as const,
         'settled' as const,
         'race' as const,
+        'map' as const,
       ),
       parts: tie('parts'),
     }),
@@ -103,6 +123,9 @@ export class Subject {
       case 'step':
       case 'transaction':
         return await this.#step(program, run, claim)
+      case 'sleep':
+      case 'signal':
+        return await this.#wait(program, run, claim)
       case 'sequence': {
         const answers: unknown[] = []
         for (const part of program.parts) answers.push(await each(part))
@@ -110,6 +133,10 @@ export class Subject {
       }
       case 'all':
         return await Promise.all(program.parts.map(each))
+      case 'any':
+        return await Promise.any(program.parts.map(each))
+      case 'map':
+        return await run.map('map', program.parts, each, { concurrency: 2 })
       case 'settled':
         return (await Promise.allSettled(program.parts.map(each))).map(({ status }) => status)
       case 'race':
@@ -126,6 +153,23 @@ export class Subject {
       case 'dawdle':
         for (let left = program.count; left > 0; left -= 1) await Promise.resolve()
         return undefined
+    }
+  }
+
+  async #wait({ kind, name, ms }: Wait, run: Run, claim: number): Promise<unknown> {
+    const see = (answer: string): void => void this.seen[claim]?.push({ site: 0, answer })
+    if (kind === 'sleep') {
+      await run.sleep(name, ms ?? 0)
+      see('slept')
+      return undefined
+    }
+    try {
+      const answer = (await run.waitFor(name, { timeout: ms })) as string
+      see(answer)
+      return answer
+    } catch (error) {
+      see('late')
+      throw error
     }
   }
 
@@ -157,6 +201,8 @@ export class Subject {
 
   /** Whether the answer, or the error, was made by the site that got it. */
   isOwn({ site, answer }: Seen): boolean {
+    // What a wait gets has no site.
+    if (site === 0) return true
     return typeof answer === 'string' ? answer.startsWith(`site ${site} failed`) : answer.site === site
   }
 
@@ -174,11 +220,15 @@ function copyOf(program: Program, copy: (part: Program) => Program): Program {
     case 'step':
     case 'transaction':
     case 'dawdle':
+    case 'sleep':
+    case 'signal':
       return { ...program }
     case 'sequence':
     case 'all':
+    case 'any':
     case 'settled':
     case 'race':
+    case 'map':
       return { ...program, parts: program.parts.map(copy) }
     case 'catch':
       return { ...program, part: copy(program.part), instead: copy(program.instead) }

@@ -11,6 +11,10 @@ import { programs, type Program } from './programs.ts'
 const storages: fc.Arbitrary<MemoryRunOptions> = fc.record({
   turnsToKeep: fc.array(fc.nat(5), { minLength: 1, maxLength: 5 }),
   undone: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+  turnsToOpen: fc.nat(4),
+  signals: fc.array(fc.record({ name: fc.constantFrom('s', 't'), after: fc.integer({ min: 1, max: 12 }) }), {
+    maxLength: 4,
+  }),
 })
 const deaths: fc.Arbitrary<Death[]> = fc.array(
   fc.oneof(
@@ -32,18 +36,22 @@ async function dieAroundEachMemo(program: Program, storage: MemoryRunOptions): P
 }
 
 test(
-  'STEP-04: whatever a handler is made of and wherever it dies, each call gets its own answer',
+  'STEP-07: whatever a handler is made of and wherever it dies, each call gets its own answer and each race its winner',
   { timeout },
   async () => {
     await fc.assert(fc.asyncProperty(programs, storages, dieAroundEachMemo), { numRuns })
   },
 )
 
-test('STEP-04: each call gets its own answer when process after process dies', { timeout }, async () => {
-  await fc.assert(
-    fc.asyncProperty(programs, storages, deaths, async (program, storage, each) => {
-      await play(program, new MemoryRun(storage), each)
-    }),
-    { numRuns: numRuns * 5 },
-  )
-})
+test(
+  'STEP-04: each call gets its own answer and each race its winner when process after process dies',
+  { timeout },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(programs, storages, deaths, async (program, storage, each) => {
+        await play(program, new MemoryRun(storage), each)
+      }),
+      { numRuns: numRuns * 5 },
+    )
+  },
+)

@@ -139,3 +139,23 @@ test('what a raw await beside a wait leads to has no effect: its calls never set
   expect(logger.lines).toMatchObject([{ level: 'warn', fields: { code: 'RAW_PROMISE', step: 'late' } }])
   expect(await run.memos()).toEqual([])
 })
+
+test('WAIT-02: a signal whose word comes while the claim asks for it is received at once all the same', async () => {
+  const clock = new HandClock()
+  const [long, received] = [signal(), signal<unknown>()]
+  const workflow = defineWorkflow({
+    name: 'asks as it comes',
+    handler: async (_, run) => {
+      void run.waitFor('word').then(received.give)
+      await run.step('short', () => 'the signal comes as this is kept')
+      await run.step('long', () => long.promise)
+    },
+  })
+  const signals = [{ name: 'word', after: 2 }]
+  const { ending } = new MemoryRun({ clock, signals, turnsToOpen: 10 }).begin(workflow)
+  for (let left = 20; left > 0; left -= 1) await turn()
+  await clock.advance(1)
+  expect(await received.promise).toBe('signal 1')
+  long.give()
+  expect((await ending).outcome.kind).toBe('done')
+})

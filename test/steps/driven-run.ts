@@ -17,6 +17,7 @@ export class DrivenRun implements PlayedRun {
   readonly id: string
   readonly #database: TestDatabase
   #attempt = 0
+  #signals = 0
 
   constructor(database: TestDatabase, id: string) {
     this.#database = database
@@ -76,7 +77,19 @@ export class DrivenRun implements PlayedRun {
     }
   }
 
+  /** What it waits for has come: its time, or else a signal for the first of its waits. */
   async #makeDue(): Promise<void> {
+    const { rows } = await this.#database.query<{ name: string }>(
+      `select name from holdfast.waits w where run_id = $1 and kind = 'signal' and not exists (
+         select from holdfast.waits t where t.run_id = w.run_id and t.due_at is not null)
+       order by ordinal limit 1`,
+      [this.id],
+    )
+    for (const { name } of rows) {
+      this.#signals += 1
+      const item = { id: `${this.#signals}`, run: this.id, name, payload: JSON.stringify(`signal ${this.#signals}`) }
+      await this.#database.query('select holdfast.send_signals($1)', [JSON.stringify([item])])
+    }
     await this.#database.query(
       `update holdfast.runs set due_at = now() where id = $1 and state in ('scheduled', 'suspended')`,
       [this.id],

@@ -95,7 +95,11 @@ describe.each(Object.entries(handlers))('STEP-04: %s', (_, { handler, answer }) 
   })
 })
 
-test('STEP-04: random handlers get their own answers in Postgres too', async () => {
+/** More of them take minutes, as in test/execute/replay-order.test.ts. */
+const numRuns = Number(process.env['HOLDFAST_PROGRAMS'] ?? 30)
+const timeout = 30_000 + numRuns * 1_000
+
+test('STEP-04: random handlers get their own answers in Postgres too', { timeout }, async () => {
   const death: fc.Arbitrary<Death> = fc.record({
     memo: fc.integer({ min: 1, max: 6 }),
     when: fc.constantFrom('before', 'after'),
@@ -105,7 +109,7 @@ test('STEP-04: random handlers get their own answers in Postgres too', async () 
     fc.asyncProperty(programs, fc.array(death, { maxLength: 4 }), async (program, deaths) => {
       await play(program, await DrivenRun.start(database, workflow), deaths)
     }),
-    { numRuns: 30 },
+    { numRuns },
   )
 })
 
