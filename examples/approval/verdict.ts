@@ -32,7 +32,7 @@ export function judge(endings: readonly Ending[], spentCents: number): Check[] {
     },
     {
       holds: unpaid?.cause?.includes('closed') === true,
-      claim: 'The failed payment is the cause of its expense\'s failure',
+      claim: "The failed payment is the cause of its expense's failure",
       found: unpaid?.cause ?? 'no cause',
     },
     {

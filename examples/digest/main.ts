@@ -23,7 +23,7 @@ await runExample('digest', async ({ connectionString, pool, client, cleanups }) 
   const worker = createWorker({ connectionString, workflows: [hastyDigest] })
   cleanups.push(() => worker.stop({ grace: 0 }))
   await worker.start()
-  console.log(`${headlines.length} news come in, and a digest goes out every two seconds.\n`)
+  console.log(`${headlines.length} items come in, and a digest goes out every two seconds.\n`)
 
   const isAllTold = new Promise<void>((resolve) => {
     let left = headlines.length

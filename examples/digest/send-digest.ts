@@ -17,7 +17,11 @@ export function defineDigest(schedule: Schedule<undefined>) {
         'recipients',
         digests,
         async ({ recipient, headlines }) => {
-          const letter = { to: recipient, subject: `${headlines.length} news`, text: headlines.join('\n') }
+          const letter = {
+            to: recipient,
+            subject: headlines.length === 1 ? '1 item' : `${headlines.length} items`,
+            text: headlines.join('\n'),
+          }
           await run.step('mail', (step) => mail.send(letter, step.idempotencyKey), { retry: { maxTries: 3 } })
         },
         { concurrency: 5 },

@@ -103,7 +103,9 @@ test('a large one is parked until the finance team answers', async () => {
   const { started } = await ask({ cents: 2_000_00 })
   await decide(started, true)
   await runtime().advance('30d')
-  expect(await client.parked()).toMatchObject([{ run: started.id, step: 'finance', reason: expect.stringContaining('2000.00 EUR') }])
+  expect(await client.parked()).toMatchObject([
+    { run: started.id, step: 'finance', reason: expect.stringContaining('2000.00 EUR') },
+  ])
   await client.unpark(started, { isFine: true })
   expect((await client.result(started)).receipt).toContain('200000 cents')
 })
