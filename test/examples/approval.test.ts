@@ -1,5 +1,4 @@
-import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { approveExpense } from '../../examples/approval/approve-expense.ts'
 import { decided } from '../../examples/approval/ask-manager.ts'
 import { leftOf, openBudgets } from '../../examples/approval/budget.ts'
@@ -7,16 +6,10 @@ import { mail } from '../../examples/approval/mail.ts'
 import { payExpense } from '../../examples/approval/pay-expense.ts'
 import type { Started } from '../../src/index.ts'
 import { useRuntime } from '../testing/use-runtime.ts'
+import { usePool } from './use-pool.ts'
 
 const runtime = useRuntime({ workflows: [approveExpense, payExpense] })
-const budgetCents = 10_000_00
-let pool: pg.Pool
-
-beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: runtime().connectionString })
-  await openBudgets(pool, { sales: budgetCents, nothing: 0 })
-})
-afterAll(() => pool.end())
+const pool = usePool(runtime, (db) => openBudgets(db, { sales: 10_000_00, nothing: 0 }))
 
 let count = 0
 
@@ -39,7 +32,7 @@ async function failureOf(started: Started) {
   await runtime().runUntilIdle()
   const view = await runtime().client.get(started)
   const { reservations } = (
-    await pool.query('select count(*)::int as reservations from office.reservations where expense = $1', [view?.key])
+    await pool().query('select count(*)::int as reservations from office.reservations where expense = $1', [view?.key])
   ).rows[0]
   return { state: view?.state, reason: view?.reason, undone: view?.rollback?.undone, reservations }
 }
@@ -47,14 +40,14 @@ async function failureOf(started: Started) {
 const rolledBack = { state: 'failed', undone: ['reserve'], reservations: 0 }
 
 test('an expense that is approved in time is paid, and nobody is reminded', async () => {
-  const before = await leftOf(pool, 'sales')
+  const before = await leftOf(pool(), 'sales')
   const { started, letters } = await ask()
   await runtime().advance('1d')
   await decide(started, true)
   expect((await runtime().client.result(started)).receipt).toMatch(/^R-/)
   await runtime().advance('10d')
   expect(letters()).toEqual(['please decide'])
-  expect(await leftOf(pool, 'sales')).toBe(before - 50_00)
+  expect(await leftOf(pool(), 'sales')).toBe(before - 50_00)
 })
 
 test('after two days there is a reminder, and an approval after it still counts', async () => {
@@ -68,24 +61,24 @@ test('after two days there is a reminder, and an approval after it still counts'
 })
 
 test('silence for five days rolls back', async () => {
-  const before = await leftOf(pool, 'sales')
+  const before = await leftOf(pool(), 'sales')
   const { started, letters } = await ask()
   await runtime().advance('4d')
-  expect(await leftOf(pool, 'sales')).toBe(before - 50_00)
+  expect(await leftOf(pool(), 'sales')).toBe(before - 50_00)
   await runtime().advance('2d')
   expect(letters()).toEqual(['please decide', 'still open'])
   expect(await failureOf(started)).toEqual({ ...rolledBack, reason: 'nobody decided in time' })
-  expect(await leftOf(pool, 'sales')).toBe(before)
+  expect(await leftOf(pool(), 'sales')).toBe(before)
 })
 
 test('a rejection after the reminder rolls back', async () => {
-  const before = await leftOf(pool, 'sales')
+  const before = await leftOf(pool(), 'sales')
   const { started, letters } = await ask()
   await runtime().advance('3d')
   await decide(started, false)
   expect(letters()).toEqual(['please decide', 'still open'])
   expect(await failureOf(started)).toEqual({ ...rolledBack, reason: 'rejected by grace' })
-  expect(await leftOf(pool, 'sales')).toBe(before)
+  expect(await leftOf(pool(), 'sales')).toBe(before)
 })
 
 test('a payment that fails rolls back, and the ended run shows why', async () => {

@@ -1,22 +1,16 @@
-import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { mail } from '../../examples/digest/mail.ts'
 import { openNews, report } from '../../examples/digest/news.ts'
 import { sendDigest } from '../../examples/digest/send-digest.ts'
 import { createWorker } from '../../src/index.ts'
 import { useRuntime } from '../testing/use-runtime.ts'
+import { usePool } from './use-pool.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 const runtime = useRuntime({ workflows: [sendDigest] })
-let pool: pg.Pool
-
-beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: runtime().connectionString })
-  await openNews(pool)
-})
-afterAll(() => pool.end())
+const pool = usePool(runtime, openNews)
 
 const clockInBerlin = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'Europe/Berlin',
@@ -56,9 +50,9 @@ async function goToWeekend(from: Date): Promise<Date> {
 
 test('seven days have five digests, on weekday mornings, and each item is told once', async () => {
   const from = await goToWeekend(await runtime().now())
-  await report(pool, { recipient: 'ada', headline: 'on Saturday', at: from })
-  await report(pool, { recipient: 'ada', headline: 'on Wednesday', at: new Date(from.getTime() + 4 * dayMs) })
-  await report(pool, { recipient: 'bob', headline: 'on Sunday', at: new Date(from.getTime() + dayMs) })
+  await report(pool(), { recipient: 'ada', headline: 'on Saturday', at: from })
+  await report(pool(), { recipient: 'ada', headline: 'on Wednesday', at: new Date(from.getTime() + 4 * dayMs) })
+  await report(pool(), { recipient: 'bob', headline: 'on Sunday', at: new Date(from.getTime() + dayMs) })
   await runtime().advance('7d')
 
   const instants = await digestsSince(from)
@@ -80,7 +74,7 @@ test('two workers send no digest twice', async () => {
   await beside.start()
   const [from, sentBefore] = [await goToWeekend(await runtime().now()), mail.sent.length]
   for (let day = 0; day < 7; day += 1) {
-    await report(pool, { recipient: 'ada', headline: `day ${day}`, at: new Date(from.getTime() + day * dayMs) })
+    await report(pool(), { recipient: 'ada', headline: `day ${day}`, at: new Date(from.getTime() + day * dayMs) })
   }
   await runtime().advance('7d')
   await beside.stop()
