@@ -1,10 +1,11 @@
 -- Tells the runs that wait for the ends of these runs, in the transaction that ended them: a signal each, with what became
--- of the child, and a ticket. Nobody's row is locked for it.
+-- of the child, and a ticket; one that is busy beside its wait hears of it. Nobody's row is locked for it.
 create or replace function holdfast._tell_parents(_ids uuid[], _at timestamptz) returns void
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   _tickets holdfast_queue.job_spec[];
+  _running uuid[];
 begin
   with told as (
     insert into holdfast.signals (run_id, id, name, kind, sent_at, payload, types)
@@ -18,11 +19,13 @@ begin
     on conflict do nothing
     returning run_id, name
   )
-  select array_agg(holdfast._wake_ticket(p, w.key || ':end', _at)) into _tickets
+  select array_agg(holdfast._wake_ticket(p, w.key || ':end', _at)), array_agg(p.id) filter (where p.state = 'running')
+  into _tickets, _running
   from holdfast.waits w
   join holdfast.runs p on p.id = w.run_id
   join told t on t.run_id = coalesce(p.chain_id, p.id) and t.name = w.name
   where w.child_id = any(_ids);
   perform holdfast._issue_tickets(_tickets);
+  perform holdfast._notify_runs('signalled', _running);
 end
 $$;

@@ -25,13 +25,15 @@ begin
   update holdfast.signal_cursor set arrival = coalesce(_seen[_limit], 0);
 
   perform holdfast._bind_signals(array(
-    select r.id from holdfast.signals s join holdfast.runs r on r.workflow = s.workflow and r.key = s.key and r.ended_at is null
+    select k.run_id from holdfast.signals s
+    join holdfast.keys k on k.workflow = s.workflow and k.key = s.key
+    join holdfast.runs r on r.id = k.run_id and r.ended_at is null
     where s.arrival = any(_seen) and s.run_id is null));
   with dropped as (
     delete from holdfast.signals s
     where s.arrival = any(_seen) and s.is_early and s.taken_by is null and s.sent_at <= _at - interval '24 hours'
-      and not exists (
-        select from holdfast.runs r where r.id = holdfast._last_of_chain(s.run_id) or r.chain_id = s.run_id)
+      and not exists (select from holdfast.runs r where r.id = s.run_id)
+      and not exists (select from holdfast.runs r where r.chain_id = s.run_id)
     returning 1
   )
   select count(*) into _dropped from dropped;
@@ -41,13 +43,13 @@ begin
 
   _runs := array(
     select distinct r.id from holdfast.signals s
-    join holdfast.waits w on w.name = s.name and w.run_id in (
-      select r.id from holdfast.runs r where r.id = s.run_id
+    cross join lateral (
+      select r.id, r.state from holdfast.runs r where r.id = s.run_id
       union all
-      select r.id from holdfast.runs r where r.chain_id = s.run_id)
-    join holdfast.runs r on r.id = w.run_id
-    where s.arrival = any(_seen) and s.taken_by is null and r.state || '' = 'suspended'
-      and s.sent_at <= _at - interval '2 s');
+      select r.id, r.state from holdfast.runs r where r.chain_id = s.run_id
+    ) r
+    join holdfast.waits w on w.run_id = r.id and w.name = s.name
+    where s.arrival = any(_seen) and s.taken_by is null and s.sent_at <= _at - interval '2 s' and r.state || '' = 'suspended');
   if cardinality(_runs) = 0 then
     return 0;
   end if;

@@ -1,8 +1,8 @@
 -- Brings failed and cancelled runs back, due now, with a new series of attempts. Their kept answers stay, unless
 -- _is_fresh; failures and time-outs kept for the handler are dropped, and what was undone, so those steps run again, and
 -- calls make children anew. Answers the runs that exist with what came of them: `retried`, `key_taken` (another run has
--- the key now), `expired` (it is being removed, and its memos may be gone already), `undoing` (its steps are being undone)
--- or `not_ended` (nothing to retry).
+-- the key now), `expired` (it is being removed, and its memos may be gone already), `undoing` (its steps are being undone),
+-- `outrun` (it undoes a run that has gone on since) or `not_ended` (nothing to retry).
 create or replace function holdfast.retry_runs(_ids uuid[], _is_fresh boolean)
 returns table (id uuid, outcome text)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -12,6 +12,7 @@ declare
   _at timestamptz;
   _retried uuid[];
   _undoing uuid[];
+  _outrun uuid[];
 begin
   perform holdfast._require_read_committed();
   insert into holdfast.keys (workflow, key, run_id, dedupe)
@@ -29,11 +30,18 @@ begin
     for update of k
   ) keyed;
   perform 1 from (
-    select from holdfast.runs r where r.id = any(_ids) order by r.depth, r.id for update of r
+    select from holdfast.runs r
+    where r.id = any(_ids || array(select u.undoes from holdfast.runs u where u.id = any(_ids) and u.undoes is not null))
+    order by r.depth, r.id for update of r
   ) locked;
   _at := holdfast._now();
 
   _undoing := array(select u.undoes from holdfast.runs u where u.undoes = any(_ids) and u.ended_at is null);
+  _outrun := array(
+    select u.id from holdfast.runs u left join holdfast.runs r on r.id = u.undoes
+    where u.id = any(_ids) and u.undoes is not null
+      and (coalesce(r.state, 'gone') not in ('failed', 'cancelled') or u.id <> (
+        select l.id from holdfast.runs l where l.undoes = u.undoes order by l.created_at desc limit 1)));
 
   update holdfast.keys k set run_id = r.id
   from holdfast.runs r
@@ -50,7 +58,8 @@ begin
     update holdfast.runs r
     set state = 'waiting', attempt = 0, retries = r.retries + 1, is_resuming = false, is_rate_free = false, due_at = _at, ended_at = null, failure = null,
       reason = null, error = null, output = null, output_types = null, deadline_at = null
-    where r.id = any(_ids) and r.state in ('failed', 'cancelled') and r.keep_until > _at and r.id <> all(_undoing)
+    where r.id = any(_ids) and r.state in ('failed', 'cancelled') and r.keep_until > _at
+      and r.id <> all(_undoing || _outrun)
       and (r.key is null or exists (
         select from holdfast.keys k where k.workflow = r.workflow and k.key = r.key and k.run_id = r.id))
     returning r.id
@@ -58,10 +67,9 @@ begin
   select coalesce(array_agg(id), '{}') into _retried from retried;
   delete from holdfast.steps s
   where s.run_id = any(_retried) and (_is_fresh or s.kind <> 'answer' or s.has_rollback and exists (
-    select from holdfast.runs u
-    join holdfast.runs r on r.id = u.undoes and r.retries = u.retries + 1
-    join holdfast.steps d on d.run_id = u.id and d.key = s.key and d.kind = 'answer'
-    where u.undoes = s.run_id));
+    select from holdfast.steps d
+    where d.key = s.key and d.kind = 'answer' and d.run_id = (
+      select u.id from holdfast.runs u where u.undoes = s.run_id order by u.created_at desc limit 1)));
   delete from holdfast.waits w where w.run_id = any(_retried) and (_is_fresh or w.kind in ('call', 'park'));
   delete from holdfast.tries t where t.run_id = any(_retried);
   perform holdfast._issue_tickets((
@@ -72,7 +80,7 @@ begin
 
   return query
   select r.id, case when r.id = any(_retried) then 'retried' when r.state not in ('failed', 'cancelled') then 'not_ended'
-    when r.id = any(_undoing) then 'undoing' when r.keep_until > _at then 'key_taken' else 'expired' end
+    when r.id = any(_undoing) then 'undoing' when r.id = any(_outrun) then 'outrun' when r.keep_until > _at then 'key_taken' else 'expired' end
   from holdfast.runs r where r.id = any(_ids);
 end
 $$;

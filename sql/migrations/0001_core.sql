@@ -234,5 +234,5 @@ create view holdfast.run_views as
           select json_agg(s.key order by s.seq) from holdfast.steps s where s.run_id = u.id and s.kind = 'answer'), '[]'),
         'failed', coalesce((
           select json_agg(s.key order by s.seq) from holdfast.steps s where s.run_id = u.id and s.kind = 'failure'), '[]'))
-      from holdfast.runs u where u.undoes = r.id order by u.retries desc limit 1) as rollback
+      from holdfast.runs u where u.undoes = r.id order by u.created_at desc limit 1) as rollback
   from holdfast.runs r left join holdfast.progress p on p.run_id = r.id;

@@ -1,5 +1,4 @@
 import type { Database } from '../db/database.ts'
-import { recordDefinitions } from '../db/record-definitions.ts'
 import {
   parseCancelOptions,
   parseResultOptions,
@@ -16,18 +15,15 @@ import type { SendOptions, UnparkOptions } from '../define/message-options.ts'
 import type { ListFilter } from '../define/list-filter.ts'
 import type { StartOptions } from '../define/start-options.ts'
 import type { Clock } from '../model/clock.ts'
-import { ClosedError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
 import type { Signal } from '../model/signal.ts'
 import type { Startable, StartArgs } from '../model/start-item.ts'
-import type { Workflow } from '../model/workflow.ts'
 import { ByHand, type Reserved } from './by-hand.ts'
 import type { Info } from './info.ts'
-import { once } from '../db/once.ts'
 import { Messenger, type Parked } from './messenger.ts'
+import { Readiness } from './readiness.ts'
 import { Reader, type Page } from './reader.ts'
-import { resend } from './resend.ts'
 import { RunWatch } from './run-watch.ts'
 import type { RunView } from './run-view.ts'
 import { requireWorkflow, type Started } from '../define/make-start.ts'
@@ -50,8 +46,7 @@ export interface ClientCoreOptions {
 /** Starts runs and asks about them. It needs no worker in its process. */
 export class Client {
   readonly #database: Database
-  readonly #clock: Clock
-  readonly #prepare: () => Promise<void>
+  readonly #readiness: Readiness
   readonly #starter: Starter
   readonly #many: ManyStarter
   readonly #reader: Reader
@@ -60,22 +55,18 @@ export class Client {
   readonly #watch: RunWatch
   readonly #waiter: Waiter
   readonly #hand: ByHand
-  readonly #closing = new AbortController()
-  readonly #recorded = new Map<string, Promise<void>>()
-  #prepared: Promise<void> | undefined
 
   constructor({ database, clock, prepare, log }: ClientCoreOptions) {
     this.#database = database
-    this.#clock = clock
-    this.#prepare = prepare
+    this.#readiness = new Readiness(database, clock, prepare)
     this.#starter = new Starter(database, clock, log)
     this.#many = new ManyStarter(this.#starter, clock)
-    this.#reader = new Reader(database, clock, () => this.#ready())
+    this.#reader = new Reader(database, clock, () => this.#readiness.ready())
     this.#steerer = new Steerer(database, clock, this.#reader)
     this.#messenger = new Messenger(database, clock, this.#reader)
     this.#watch = new RunWatch(database, clock)
     this.#waiter = new Waiter(this.#reader, this.#watch, clock)
-    this.#hand = new ByHand(database, clock, () => this.#ready(), this.#closing.signal)
+    this.#hand = new ByHand(database, clock, () => this.#readiness.ready(), this.#readiness.closing)
   }
 
   /** The database of a client that a worker is to share. */
@@ -85,7 +76,7 @@ export class Client {
 
   /** Sees that the schema is there, in the way this client was told to. */
   static async prepare(client: Client): Promise<void> {
-    await client.#ready()
+    await client.#readiness.ready()
   }
 
   /**
@@ -98,8 +89,8 @@ export class Client {
   async start<I, O>(workflow: Startable<I, O>, ...[input, options]: StartArgs<I, StartOptions>): Promise<Started<O>> {
     const given: unknown = workflow
     requireWorkflow(given, 'start')
-    this.#requireOpen()
-    const started = await this.#starter.start(given, input, options, () => this.#record(given))
+    this.#readiness.requireOpen()
+    const started = await this.#starter.start(given, input, options, () => this.#readiness.record(given))
     return started as Started<O>
   }
 
@@ -121,8 +112,8 @@ export class Client {
   ): Promise<StartedOrError<O>[]>
   async startMany(workflow: unknown, items: readonly unknown[], options?: StartManyOptions): Promise<unknown> {
     requireWorkflow(workflow, 'startMany')
-    this.#requireOpen()
-    return await this.#many.start(workflow, items, options, () => this.#record(workflow))
+    this.#readiness.requireOpen()
+    return await this.#many.start(workflow, items, options, () => this.#readiness.record(workflow))
   }
 
   /** The run as it is now; undefined if there is none. @throws ArgumentError for what cannot name one. */
@@ -169,13 +160,12 @@ export class Client {
     payload: NoInfer<I>,
     options?: SendOptions,
   ): Promise<void> {
-    this.#requireOpen()
-    await this.#messenger.signal(run, signal, payload, options, () => this.#ready())
+    this.#readiness.requireOpen()
+    await this.#messenger.signal(run, signal, payload, options, () => this.#readiness.ready())
   }
 
   /**
    * Answers what a run that is parked waits for. An answer that does not fit what the handler wants parks it again.
-   *
    * @throws NotFoundError; InvalidStateError if it is not parked; ArgumentError if it is parked at several steps.
    */
   async unpark(run: Which, answer: unknown, options?: UnparkOptions): Promise<void> {
@@ -184,7 +174,7 @@ export class Client {
 
   /** Runs that wait for a person, those that have waited longest first; at most 1,000. */
   async parked(filter: { workflow?: string | undefined } = {}): Promise<Parked[]> {
-    await this.#ready()
+    await this.#readiness.ready()
     return await this.#messenger.parked(filter.workflow)
   }
 
@@ -211,9 +201,7 @@ export class Client {
 
   /**
    * Removes a run that ended ten minutes ago or more, and longer than its workflow's `dedupe` if it has a key. False:
-   * there is none.
-   *
-   * @throws InvalidStateError if it has not ended, or not long enough ago.
+   * there is none. @throws InvalidStateError if it has not ended, or not long enough ago.
    */
   async delete(run: Which): Promise<boolean> {
     return await this.#steerer.delete(run)
@@ -221,7 +209,6 @@ export class Client {
 
   /**
    * Why a run does not go on: its place in line, and what holds it back, such as a full group and who fills it.
-   *
    * @throws NotFoundError.
    */
   async why(run: Which): Promise<Why> {
@@ -255,30 +242,8 @@ export class Client {
 
   /** Ends the client's own connections. A pool given to it stays open. */
   async close(): Promise<void> {
-    this.#closing.abort()
+    this.#readiness.close()
     await this.#watch.close()
     await this.#database.close()
-  }
-
-  async #record(workflow: Workflow): Promise<void> {
-    await this.#ready()
-    await once(this.#recorded, workflow.definition.fingerprint + workflow.name, async () => {
-      await resend(this.#clock, () => recordDefinitions(this.#database, [workflow]))
-    })
-  }
-
-  async #ready(): Promise<void> {
-    this.#requireOpen()
-    this.#prepared ??= this.#prepare()
-    try {
-      await this.#prepared
-    } catch (error) {
-      this.#prepared = undefined
-      throw error
-    }
-  }
-
-  #requireOpen(): void {
-    if (this.#closing.signal.aborted) throw new ClosedError('The client was closed.', { remedy: 'Create a new one.' })
   }
 }

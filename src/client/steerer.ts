@@ -50,6 +50,12 @@ export class Steerer {
         remedy: 'Retry it once that has ended.',
       })
     }
+    if (outcome === 'outrun') {
+      throw new InvalidStateError(`The run whose steps run ${id} undoes has gone on since.`, {
+        field: 'run',
+        remedy: 'Look at that one: its latest rollback is in what get answers.',
+      })
+    }
     if (outcome === 'expired') {
       throw new InvalidStateError(`The time for which run ${id} is kept is over.`, {
         field: 'run',

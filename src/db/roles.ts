@@ -9,7 +9,7 @@ export const roleNames = ['producer', 'worker', 'viewer'] as const
 
 export type RoleName = (typeof roleNames)[number]
 
-/** Starts runs, signals them, answers parked ones, and reads those whose id it has. */
+/** Starts runs, signals and answers them, and reads those whose id it has. */
 const producerFunctions = [
   'start',
   'start_runs',
@@ -72,7 +72,7 @@ $roles$;
 
 revoke execute on all functions in schema ${quoted} from public;
 
--- Starts and signals runs, answers parked ones, and reads those whose id it has.
+-- Starts, signals and answers runs, and reads those whose id it has.
 grant usage on schema ${quoted} to ${role('producer')};
 grant select on ${quoted}.migrations, ${quoted}.function_sets to ${role('producer')};
 ${functionGrants(quoted, producerFunctions, role('producer'))}

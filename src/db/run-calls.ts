@@ -78,7 +78,7 @@ export async function askCancel(
   await database.callAsText(on, 'ask_cancels', [`{${id}}`, reason ?? null], ['uuid[]', 'text'])
 }
 
-export type RetryResult = 'retried' | 'key_taken' | 'expired' | 'undoing' | 'not_ended'
+export type RetryResult = 'retried' | 'key_taken' | 'expired' | 'undoing' | 'outrun' | 'not_ended'
 
 export async function retryRun(database: Database, id: string, isFresh: boolean): Promise<RetryResult | undefined> {
   const [row] = await database.call<{ outcome: RetryResult }>('retry_runs', [[id], isFresh])

@@ -114,8 +114,8 @@ export async function unparkRun(
   by: string | undefined,
 ): Promise<Unparked> {
   const values = [run, step ?? null, answer.json, answer.types, by ?? null]
-  const [row] = await database.call<Unparked>('unpark_run', values)
-  return row ?? { outcome: 'not_found', steps: [] }
+  const [row] = await database.call<Pick<Unparked, 'outcome'> & { readonly steps: string }>('unpark_run', values)
+  return row ? { outcome: row.outcome, steps: JSON.parse(row.steps) as string[] } : { outcome: 'not_found', steps: [] }
 }
 
 export async function listParked(database: Database, workflow: string | undefined, limit: number): Promise<string[]> {

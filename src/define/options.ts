@@ -2,6 +2,7 @@ import { cancelOptions, resultOptions, retryOptions, startManyOptions, watchOpti
 import { clientOptions } from './client-options.ts'
 import { nackOptions, reserveOptions } from './hand-options.ts'
 import { listFilter } from './list-filter.ts'
+import { sendOptions, unparkOptions } from './message-options.ts'
 import type { AnyOptionTable } from './option.ts'
 import { startOptions } from './start-options.ts'
 import { workerOptions } from './worker-options.ts'
@@ -9,7 +10,19 @@ import { workflowOptions } from './workflow-options.ts'
 
 type Call =
   | ('defineWorkflow' | 'createClient' | 'createWorker')
-  | ('start' | 'startMany' | 'list' | 'watch' | 'result' | 'cancel' | 'retry' | 'reserve' | 'nack')
+  | (
+      | 'start'
+      | 'startMany'
+      | 'list'
+      | 'watch'
+      | 'result'
+      | 'signal'
+      | 'unpark'
+      | 'cancel'
+      | 'retry'
+      | 'reserve'
+      | 'nack'
+    )
 
 /** Every option table, by the function that takes it: what the docs, the command line's help and tests go through. */
 export const optionTables: Readonly<Record<Call, AnyOptionTable>> = {
@@ -21,6 +34,8 @@ export const optionTables: Readonly<Record<Call, AnyOptionTable>> = {
   list: listFilter,
   watch: watchOptions,
   result: resultOptions,
+  signal: sendOptions,
+  unpark: unparkOptions,
   cancel: cancelOptions,
   retry: retryOptions,
   reserve: reserveOptions,

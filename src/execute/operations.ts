@@ -9,6 +9,8 @@ import { Steps, type Undoable } from './steps.ts'
 import { Waits } from './waits.ts'
 
 const defaultConcurrency = 10
+/** The version of a place that had none yet. */
+const wayBefore = 1
 
 /** What a handler can do durably in one claim. */
 export class Operations {
@@ -56,14 +58,14 @@ export class Operations {
 
   async version(name: string, min: number, max: number): Promise<number> {
     checkName(name, 'step')
-    if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || min > max) {
+    if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || min < 1 || min > max) {
       throw new ArgumentError(`run.version was given ${min} to ${max}.`, {
         field: 'min',
-        remedy: 'Give two whole numbers, the lesser first.',
+        remedy: 'Give two whole numbers from 1, the way before the place had versions; the lesser first.',
       })
     }
     // What was kept and comes after this place was made by code that did not have it.
-    const choose = (): number => (this.calls.ledger.nextUnread ? min : max)
+    const choose = (): number => (this.calls.ledger.nextUnread ? wayBefore : max)
     const body = { kind: 'plain', run: choose } as const
     const version = (await this.steps.call(`[version]${name}`, noStepOptions, body, true)) as number
     if (version >= min && version <= max) return version

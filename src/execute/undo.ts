@@ -2,15 +2,16 @@ import type { Claim, Lease, Undone } from '../model/claim.ts'
 import type { Clock } from '../model/clock.ts'
 import { decode } from '../model/codec.ts'
 import { NonRetryableError } from '../model/errors.ts'
-import type { Journal, Memo } from '../model/journal.ts'
+import type { Journal, Memo, WaitAnswer } from '../model/journal.ts'
 import { resolveRetry } from '../model/retry.ts'
-import type { Run } from '../model/run.ts'
+import type { Run, Step } from '../model/run.ts'
 import type { Definition } from '../model/workflow.ts'
 import { silentLogger } from '../trace/bound-logger.ts'
 import type { CallsOptions } from './calls.ts'
 import { Operations } from './operations.ts'
 import { createRunHandle } from './run-handle.ts'
 import { Scope } from './scope.ts'
+import { noStepOptions, type ResolvedStepOptions } from './step-options.ts'
 import type { Undoable } from './steps.ts'
 
 /**
@@ -19,10 +20,11 @@ import type { Undoable } from './steps.ts'
  * this run under the same keys.
  */
 
-/** A journal that knows what was kept, and keeps nothing: whoever wants more waits for ever. */
+/** A journal that knows what was kept, and keeps nothing: whoever wants more waits. */
 function recordedJournal(memos: readonly Memo[]): Journal {
   const never = (): Promise<never> => new Promise(() => undefined)
-  return { memos, tries: [], keep: never, transact: never, open: never, progress: () => undefined }
+  const open = (): Promise<WaitAnswer> => Promise.resolve({ kind: 'open', waitMs: undefined })
+  return { memos, tries: [], keep: never, transact: never, open, progress: () => undefined }
 }
 
 /** Collects the steps that can be undone, as a replay meets them. */
@@ -62,6 +64,7 @@ const patientRetry = resolveRetry({}, 'retry')
 const mostTries = 10
 /** How long a replay may take to come to the rollbacks of all kept steps. */
 const longestReplayMs = 10_000
+const longestRestMs = 1_000
 
 export interface UndoOptions {
   readonly definition: Definition
@@ -78,11 +81,11 @@ export interface UndoOptions {
 export async function undo(options: UndoOptions, operations: Operations): Promise<Undoing> {
   const undoables = await replay(options)
   const undone: string[] = []
-  const failed: string[] = [...undoables.missing]
-  for (const undoable of undoables.inOrder) {
-    const { key } = undoable.memo
+  const failed: string[] = []
+  const bodies = [...undoables.inOrder.map((each) => bodyOf(each)), ...undoables.missing.map((key) => lost(key))]
+  for (const { key, how, run } of bodies) {
     try {
-      await rollBack(undoable, operations)
+      await operations.steps.call(key, how, { kind: 'plain', run })
       undone.push(key)
     } catch (error) {
       options.run.log.error({ error, step: key }, 'A rollback failed for good; the others go on.')
@@ -96,17 +99,25 @@ export async function undo(options: UndoOptions, operations: Operations): Promis
   return { undone }
 }
 
-function rollBack({ memo, options }: Undoable, { steps }: Operations): Promise<unknown> {
-  const { rollback, retry, maxTries, timeoutMs } = options
+interface RollbackBody {
+  readonly key: string
+  readonly how: ResolvedStepOptions
+  readonly run: (step: Step) => unknown
+}
+
+function bodyOf({ memo, options }: Undoable): RollbackBody {
+  const { rollback, retry = patientRetry, timeoutMs } = options
   const answer = decode(memo.value, memo.types) as never
-  const how = {
-    args: undefined,
-    retry: retry ?? patientRetry,
-    maxTries: retry ? maxTries : mostTries,
-    timeoutMs,
-    rollback: undefined,
+  const maxTries = options.retry ? options.maxTries : mostTries
+  const how = { ...noStepOptions, retry, maxTries, timeoutMs }
+  return { key: memo.key, how, run: (step) => rollback?.(answer, step) }
+}
+
+function lost(key: string): RollbackBody {
+  const run = (): never => {
+    throw new NonRetryableError('The replay of the handler did not come to this step, so how to undo it is not known.')
   }
-  return steps.call(memo.key, how, { kind: 'plain', run: (step) => rollback?.(answer, step) })
+  return { key, how: noStepOptions, run }
 }
 
 /** Calls the other run's handler on its record, until its rollbacks are known. */
@@ -114,7 +125,12 @@ async function replay({ definition, claim, lease, clock, undone, input, calls }:
   const { id, memos } = undone
   const undoables = new Undoables(memos)
   const log = silentLogger
-  const scope = new Scope(clock, log, () => undefined)
+  const enough = new AbortController()
+  let scope!: Scope
+  // Something else than run may be awaited beside the waits it rests at.
+  const rested = new Promise<void>((resolve) => {
+    scope = new Scope(clock, log, () => void clock.sleep(longestRestMs, enough.signal).then(resolve))
+  })
   const journal = recordedJournal(memos)
   const operations = new Operations(
     { ...calls, runId: id, journal, scope, log, onMismatch: () => undefined },
@@ -131,9 +147,8 @@ async function replay({ definition, claim, lease, clock, undone, input, calls }:
     onDirective: () => undefined,
     onLost: () => undefined,
   })
-  const enough = new AbortController()
   const handled = (async () => await definition.handler(input as never, run))().catch(() => undefined)
-  await Promise.race([undoables.all, handled, clock.sleep(longestReplayMs, enough.signal)])
+  await Promise.race([undoables.all, handled, rested, clock.sleep(longestReplayMs, enough.signal)])
   enough.abort()
   scope.end()
   operations.waits.close()

@@ -72,7 +72,7 @@ export interface PendingTry {
 }
 
 /** What a wait is for. `start` waits for nothing but a child's start. */
-export type WaitKind = 'sleep' | 'signal' | 'call' | 'park' | 'start'
+type WaitKind = 'sleep' | 'signal' | 'call' | 'park' | 'start'
 
 export interface NewWait {
   readonly key: string
@@ -89,7 +89,7 @@ export interface NewWait {
   readonly seq: number
 }
 
-export interface NewChild {
+interface NewChild {
   readonly workflow: Workflow
   readonly item: StartItem
 }

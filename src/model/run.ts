@@ -167,8 +167,8 @@ export interface Run {
   ): Promise<R[]>
 
   /**
-   * Which version of this place the run goes: `max` if it comes here for the first time now, `min` if it went past before
-   * the place had versions. Kept. @throws VersionError for one that is not from `min` to `max` any more.
+   * Which version of this place the run goes: `max` if it comes here for the first time now, 1 if it went past before the
+   * place had versions. Kept. @throws VersionError for one that is not from `min` to `max` any more.
    */
   version(name: string, min: number, max: number): Promise<number>
 

@@ -19,15 +19,6 @@ const granted = defineWorkflow({
   },
 })
 
-const asking = defineWorkflow({
-  name: 'asking',
-  handler: async (_, run) => {
-    const hello = await run.waitFor('hello')
-    const word = await run.park('ask', { reason: 'Which word?', schema: z.string() })
-    return `${String(hello)} ${await run.call(granted)} ${word}`
-  },
-})
-
 /** A user of that role alone, of whom nothing is left afterwards. Roles belong to the whole server. */
 const users = Object.fromEntries(roleNames.map((role) => [role, `${role}_of_${process.pid}`])) as Record<
   RoleName,
@@ -77,17 +68,27 @@ test('a producer starts runs, alone, in batches and transactions, signals them, 
   expect(await result).toBe(1)
 })
 
-test('a producer signals and answers what a worker waits for, and a viewer sees who waits', async () => {
-  await startWorker(as('worker'), { workflows: [asking, granted] })
-  const producer = openClient(as('producer'))
+test('a producer signals and answers runs, and a viewer sees who waits for a person', async () => {
+  const asking = defineWorkflow({
+    name: 'asking',
+    handler: async (_, run) => [
+      await run.waitFor('asked'),
+      await run.park('answer', { reason: 'May it?', schema: z.boolean() }),
+    ],
+  })
+  await startWorker(as('worker'), { workflows: [asking] })
+  const [producer, viewer] = [openClient(as('producer')), openClient(as('viewer'))]
   const run = await producer.start(asking)
-  await producer.signal(run, 'hello', 'hello')
-  const viewer = openClient(as('viewer'))
-  await expect.poll(() => viewer.parked({ workflow: 'asking' })).toMatchObject([{ run: run.id, step: 'ask' }])
-  await expect(viewer.unpark(run, 'no')).rejects.toMatchObject(denied)
-  await expect(viewer.signal(run, 'hello', 'no')).rejects.toMatchObject(denied)
-  await producer.unpark(run, 'word')
-  expect(await producer.result(run)).toBe('hello 1 word')
+  await producer.signal(run, 'asked', 1)
+  await expect.poll(() => viewer.parked()).toMatchObject([{ run: run.id, step: 'answer', reason: 'May it?' }])
+  await expect
+    .poll(async () => (await viewer.why(run)).reasons)
+    .toMatchObject([{ kind: 'suspended', waits: [{ kind: 'park' }] }])
+  await expect(viewer.signal(run, 'asked', 1)).rejects.toMatchObject(denied)
+  await expect(viewer.unpark(run, true)).rejects.toMatchObject(denied)
+  await expect(producer.parked()).rejects.toMatchObject(denied)
+  await producer.unpark(run, true)
+  expect(await producer.result(run)).toEqual([1, true])
 })
 
 test('a producer cannot list, steer, claim, or read a table', async () => {

@@ -1,10 +1,12 @@
 // Never run: `tsc --noEmit` is the test. Each @ts-expect-error fails the compilation if its line were accepted.
 
 import {
+  ChildFailedError,
   errorCodes,
   HoldfastError,
   InvalidInputError,
   InvalidOutputError,
+  InvalidSignalError,
   NonRetryableError,
   UnserializableError,
 } from '../../src/index.ts'
@@ -26,12 +28,14 @@ import type {
   KeyTakenError,
   LeaseLostError,
   LeaseLostReason,
+  MismatchError,
   NotFoundError,
   PayloadTooLargeError,
   Problem,
   QueueFullError,
   ResultTimeoutError,
   RunCancelledError,
+  RunEndedError,
   RunFailedError,
   SchemaChangedError,
   SchemaIssue,
@@ -41,6 +45,8 @@ import type {
   TimeoutError,
   UnknownWorkflowError,
   UnusedDirectiveError,
+  VersionError,
+  WaitTimeoutError,
 } from '../../src/index.ts'
 import { expectType } from './type-assert.ts'
 import type { Equal } from './type-assert.ts'
@@ -58,6 +64,12 @@ expectType<Equal<QueueFullError['code'], 'QUEUE_FULL'>>()
 expectType<Equal<IdConflictError['code'], 'ID_CONFLICT'>>()
 expectType<Equal<InvalidStateError['code'], 'INVALID_STATE'>>()
 expectType<Equal<ResultTimeoutError['code'], 'RESULT_TIMEOUT'>>()
+expectType<Equal<RunEndedError['code'], 'RUN_ENDED'>>()
+expectType<Equal<WaitTimeoutError['code'], 'WAIT_TIMEOUT'>>()
+expectType<Equal<MismatchError['code'], 'MISMATCH'>>()
+expectType<Equal<VersionError['code'], 'VERSION'>>()
+// those that another attempt would meet again
+expectType<Equal<(WaitTimeoutError | MismatchError | ChildFailedError | InvalidSignalError)['retryable'], false>>()
 expectType<Equal<TimeoutError['code'], 'TIMEOUT'>>()
 expectType<Equal<UnusedDirectiveError['code'], 'UNUSED_DIRECTIVE'>>()
 expectType<Equal<StepLimitError['code'], 'STEP_LIMIT'>>()
@@ -108,6 +120,13 @@ expectType<Equal<[typeof failed.runId, typeof cancelled.runId], [string, string]
 declare const lost: LeaseLostError
 expectType<Equal<typeof lost.reason, LeaseLostReason>>()
 expectType<Equal<LeaseLostReason, 'not_found' | 'superseded'>>()
+const child = new ChildFailedError('no', { runId: 'id', workflow: 'w', failure: undefined }, { cause: caught })
+expectType<Equal<[typeof child.runId, typeof child.workflow], [string, string]>>()
+expectType<Equal<typeof child.failure, FailureCause | undefined>>()
+const invalidSignal = new InvalidSignalError('no', issues)
+expectType<Equal<typeof invalidSignal.issues, readonly SchemaIssue[]>>()
+// @ts-expect-error -- whose failure?
+void new ChildFailedError('no')
 // @ts-expect-error -- an output is tried again
 void invalidOutput.retryable
 // @ts-expect-error -- a cancelled run has not failed
