@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-test('100,000 rows are imported once each, though the worker is killed midway', async () => {
+test('100,000 rows are imported once each, though the worker is killed midway', { timeout: 60_000 }, async () => {
   const path = join(folder, 'large.csv')
   const [written, ...workers] = await Promise.all([
     writeCsv(path, 100_000),
