@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { ensureInstalled, root } from './bootstrap.mjs'
 
-// `npm start`: an example, on a fresh clone as well: `npm start` runs orders, `npm start agent` the other.
+// `npm start`: an example, on a fresh clone as well: `npm start` runs orders, `npm start agent` another.
 
 const names = readdirSync(join(root, 'examples')).filter((name) => existsSync(join(root, 'examples', name, 'main.ts')))
 const [name = 'orders', ...rest] = process.argv.slice(2)

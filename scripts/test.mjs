@@ -38,6 +38,9 @@ const stages = [
   { name: 'chaos: limits', command: ['test/chaos/run.mjs', 'limits', '--short'] },
   { name: 'example: orders', command: ['scripts/start.mjs', 'orders'] },
   { name: 'example: agent', command: ['scripts/start.mjs', 'agent'] },
+  { name: 'example: approval', command: ['scripts/start.mjs', 'approval'] },
+  { name: 'example: digest', command: ['scripts/start.mjs', 'digest'] },
+  { name: 'example: import', command: ['scripts/start.mjs', 'import'] },
 ]
 
 function run(command) {

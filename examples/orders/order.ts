@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { catalogue } from './catalogue.ts'
-import { readCsv } from './csv.ts'
+import { readCsv } from '../support/csv.ts'
 
 /** An order as the shop accepts it: readable, but not yet looked at. */
 export const orderSchema = z.object({

@@ -22,6 +22,10 @@ export class WorkerProcess {
       stream?.on('data', (chunk) => (this.#lastWords = (this.#lastWords + chunk).slice(-2000)))
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
   get isAlive(): boolean {
     return !this.#isEnding && this.#child.exitCode === null && this.#child.signalCode === null
   }

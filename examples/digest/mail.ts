@@ -1,0 +1,3 @@
+import { PostOffice } from '../support/post-office.ts'
+
+export const mail = new PostOffice()
