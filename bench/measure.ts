@@ -1,5 +1,7 @@
 /** What a round costs: processor time of the worker and of Postgres, WAL, and the arithmetic over rounds. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type pg from 'pg'
 
 interface ProcessStat {
@@ -35,6 +37,14 @@ export function cpuOfTree(root: number | undefined): number | null {
   let sum = 0
   for (const [pid, stat] of stats) if (isBelowRoot(pid)) sum += stat.cpuMs
   return sum
+}
+
+/** The memory that this process holds when its garbage is collected. */
+export function residentBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage.rss()
 }
 
 /** The postmaster of the server behind this connection, if it is a process of this machine. */
