@@ -1,5 +1,6 @@
 /** What a round costs: processor time of the worker and of Postgres, WAL, and the arithmetic over rounds. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type pg from 'pg'
@@ -40,10 +41,13 @@ export function cpuOfTree(root: number | undefined): number | null {
 }
 
 /** The memory that this process holds when its garbage is collected. */
-export function residentBytes(): number {
+export async function residentBytes(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  collect()
+  for (let n = 0; n < 5; n++) {
+    collect()
+    await sleep(100)
+  }
   return process.memoryUsage.rss()
 }
 

@@ -28,7 +28,6 @@ export type CallFigures = Readonly<Record<CallName, Readonly<Record<SideName, nu
 
 /** In a call, as many as a worker with 64 slots brings together. */
 const runs = 64
-const turns = 150
 /** Not counted: they meet cold caches, functions without plans, and code that is not compiled yet. */
 const warmUps = 20
 const worker = '00000000-0000-4000-8000-000000000000'
@@ -36,7 +35,8 @@ const leaseMs = 60_000
 
 const workflow = defineWorkflow({ name: 'called', handler: () => null })
 
-export async function playCalls(connectionStrings: Sides): Promise<CallFigures> {
+/** A turn is one call of each kind on either side. */
+export async function playCalls(connectionStrings: Sides, turns: number): Promise<CallFigures> {
   const full = new CallingSide(connectionStrings.full)
   const empty = new CallingSide(connectionStrings.empty)
   try {

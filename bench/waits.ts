@@ -28,6 +28,7 @@ export interface WaitsOutcome {
 }
 
 const sleepers = 1_000_000
+const turns = 150
 
 export async function runWaits({ rounds: total }: WaitsOptions, say: (line: string) => void): Promise<WaitsOutcome> {
   const server = await startServer()
@@ -61,6 +62,8 @@ async function prepare({ full, empty }: Sides, say: (line: string) => void): Pro
       await fillSleepers(database, original, sleepers)
     })
     await (await openWaits(empty)).close()
+    // Empty of sleepers, not of runs: else the planner knew the tables as empty ones.
+    await playCalls({ full, empty }, 1)
     await tidy({ full, empty })
   })
   say(`${sleepers} runs sleep, made in ${Math.round(ms / 1000)} s`)
@@ -69,7 +72,7 @@ async function prepare({ full, empty }: Sides, say: (line: string) => void): Pro
 
 async function playRound(sides: Sides, original: string): Promise<WaitsRound> {
   const idleBytes = await playIdle(sides)
-  const calls = await playCalls(sides)
+  const calls = await playCalls(sides, turns)
   const wake = await playWakings(sides.full)
   const herdMs = await playHerd(sides.full, original)
   await tidy(sides)

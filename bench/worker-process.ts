@@ -73,7 +73,7 @@ const obey: { readonly [Type in Command['type']]: (command: Extract<Command, { t
     report({ type: 'cpu', ms: (user + system) / 1000 })
   },
   async memory() {
-    report({ type: 'memory', bytes: residentBytes() })
+    report({ type: 'memory', bytes: await residentBytes() })
   },
   async begun() {
     report({ type: 'begun', instants: Object.fromEntries(begunAt) })
