@@ -14,11 +14,9 @@ import type { StartItem } from '../src/model/start-item.ts'
 import { instant } from './instant.ts'
 import { median } from './measure.ts'
 
-export const callNames = ['claim', 'start', 'settle'] as const
-export type CallName = (typeof callNames)[number]
+type CallName = 'claim' | 'start' | 'settle'
 
-export const sideNames = ['full', 'empty'] as const
-export type SideName = (typeof sideNames)[number]
+export type SideName = 'full' | 'empty'
 
 /** Where either side's database is. */
 export type Sides = Readonly<Record<SideName, string>>

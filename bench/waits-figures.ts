@@ -1,11 +1,12 @@
 /** What the waits suite answers, and the figures behind it: of a round, and the medians over the rounds. */
 import { median, round } from './measure.ts'
 import type { CallFigures, SideName } from './waits-calls.ts'
+import type { HerdFigures } from './waits-herd.ts'
 import type { WakeFigures } from './waits-wake.ts'
 
 export interface WaitsRound {
   readonly calls: CallFigures
-  readonly herdMs: number
+  readonly herd: HerdFigures
   readonly wake: WakeFigures
   readonly idleBytes: Readonly<Record<SideName, number>>
 }
@@ -24,13 +25,14 @@ export const figures = {
   claim: { bar: 1.1, digits: 3, of: ({ calls }) => ratioOf(calls.claim) },
   start: { bar: 1.1, digits: 3, of: ({ calls }) => ratioOf(calls.start) },
   settle: { bar: 1.1, digits: 3, of: ({ calls }) => ratioOf(calls.settle) },
-  'herd, ms': { bar: 5000, digits: 0, of: ({ herdMs }) => herdMs },
+  'herd, ms': { bar: 5000, digits: 0, of: ({ herd }) => herd.ms },
   'wake p50, ms': { bar: 20, digits: 2, of: ({ wake }) => wake.all.p50 },
   'wake p99, ms': { bar: 100, digits: 2, of: ({ wake }) => wake.all.p99 },
   'idle rss': { bar: 1.1, digits: 3, of: ({ idleBytes }) => ratioOf(idleBytes) },
   'claim, ms': { bar: null, digits: 2, of: ({ calls }) => calls.claim.full },
   'start, ms': { bar: null, digits: 2, of: ({ calls }) => calls.start.full },
   'settle, ms': { bar: null, digits: 2, of: ({ calls }) => calls.settle.full },
+  'herd, CPU ms': { bar: null, digits: 0, of: ({ herd }) => herd.cpuMs },
   'sleep p50, ms': { bar: null, digits: 2, of: ({ wake }) => wake.sleep.p50 },
   'sleep p99, ms': { bar: null, digits: 2, of: ({ wake }) => wake.sleep.p99 },
   'signal p50, ms': { bar: null, digits: 2, of: ({ wake }) => wake.signal.p50 },

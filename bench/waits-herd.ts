@@ -1,8 +1,9 @@
 /** A herd: sleepers that are all due at the same instant, and the one worker that is there for them. */
 import type pg from 'pg'
 import { patiently } from './harness.ts'
+import { cpuOfTree } from './measure.ts'
 import type { Load } from './peers/peer.ts'
-import { withDatabase } from './postgres.ts'
+import { withDatabase, type Server } from './postgres.ts'
 import { copySleeper } from './waits-sleepers.ts'
 import { WorkerHandle } from './worker-handle.ts'
 
@@ -11,8 +12,14 @@ const size = 10_000
 const ahead = '5 s'
 const slots = 64
 
-/** Answers how many milliseconds after that instant the last of them was claimed, by the database's clock. */
-export async function playHerd(connectionString: string, original: string): Promise<number> {
+export interface HerdFigures {
+  /** How many milliseconds after that instant the last of them was claimed, by the database's clock. */
+  readonly ms: number
+  /** Processor milliseconds of the worker and of Postgres until all are done; NaN where they cannot be read. */
+  readonly cpuMs: number
+}
+
+export async function playHerd(server: Server, connectionString: string, original: string): Promise<HerdFigures> {
   const load: Load = { work: 'W0', steps: 0, slots, runs: size, connectionString }
   return withDatabase(connectionString, async (database) => {
     const worker = new WorkerHandle(undefined)
@@ -20,9 +27,12 @@ export async function playHerd(connectionString: string, original: string): Prom
       await worker.load('waits', load)
       await worker.start()
       const dueAt = await gather(database, original)
+      const cpuMs = async (): Promise<number> => (await worker.cpuMs()) + (cpuOfTree(server.pid) ?? Number.NaN)
+      const cpuBefore = await cpuMs()
       await patiently(worker.finish())
+      const cpu = (await cpuMs()) - cpuBefore
       await worker.stop()
-      return await lastBegan(database, dueAt)
+      return { ms: await lastBegan(database, dueAt), cpuMs: cpu }
     } finally {
       await worker.kill()
     }

@@ -14,13 +14,13 @@ import { withDatabase } from './postgres.ts'
 import { untilSuspended } from './waits-sleepers.ts'
 import { WorkerHandle } from './worker-handle.ts'
 
-export interface Spans {
+interface Spans {
   readonly p50: number
   readonly p99: number
 }
 
-export const wakings = ['sleep', 'signal'] as const
-export type Waking = (typeof wakings)[number]
+const wakings = ['sleep', 'signal'] as const
+type Waking = (typeof wakings)[number]
 
 /** In milliseconds, from the instant at which a sleep is over, or at which a signal is sent, until the handler goes on. */
 export type WakeFigures = Readonly<Record<Waking | 'all', Spans>>

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { timed } from './harness.ts'
 import type { Load } from './peers/peer.ts'
 import { openWaits } from './peers/waits.ts'
-import { startServer, withDatabase, withFreshDatabase } from './postgres.ts'
+import { startServer, withDatabase, withFreshDatabase, type Server } from './postgres.ts'
 import { playCalls, type Sides } from './waits-calls.ts'
 import { figures, resultsOf, type FigureName, type WaitsRound } from './waits-figures.ts'
 import { playHerd } from './waits-herd.ts'
@@ -38,7 +38,7 @@ export async function runWaits({ rounds: total }: WaitsOptions, say: (line: stri
         const original = await prepare({ full, empty }, say)
         const played: WaitsRound[] = []
         for (let number = 1; number <= total; number++) {
-          const one = await playRound({ full, empty }, original)
+          const one = await playRound(server, { full, empty }, original)
           played.push(one)
           say(`round ${number}: ${describe(one)}`)
         }
@@ -70,13 +70,13 @@ async function prepare({ full, empty }: Sides, say: (line: string) => void): Pro
   return original
 }
 
-async function playRound(sides: Sides, original: string): Promise<WaitsRound> {
+async function playRound(server: Server, sides: Sides, original: string): Promise<WaitsRound> {
   const idleBytes = await playIdle(sides)
   const calls = await playCalls(sides, turns)
   const wake = await playWakings(sides.full)
-  const herdMs = await playHerd(sides.full, original)
+  const herd = await playHerd(server, sides.full, original)
   await tidy(sides)
-  return { calls, herdMs, wake, idleBytes }
+  return { calls, herd, wake, idleBytes }
 }
 
 /** What a round leaves to clean up is in no other's figures. */
