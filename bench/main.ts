@@ -10,10 +10,13 @@ import { runLimits } from './limits.ts'
 import { peerNames, timedPeerNames, works, type Work } from './peers/peer.ts'
 import { throughputTable } from './throughput-table.ts'
 import { runThroughput } from './throughput.ts'
+import { waitsTable } from './waits-table.ts'
+import { runWaits } from './waits.ts'
 
 const usage = `npm run bench -- throughput [options]     runs a second, with as many in flight as there are slots
 npm run bench -- latency [options]        how long one run takes on an idle system
 npm run bench -- limits [options]         what limits cost, and runs set aside behind one; takes --rounds and --json alone
+npm run bench -- waits [options]         what a million sleeping runs cost, and how soon those that wait go on; as limits
   --work W0,W1,W3,W10                  which works; default: all, of latency W0,W3
   --rounds 3                           rounds of each cell
   --runs N                             runs of a round; default: throughput what takes 3 to 20 seconds, latency 300
@@ -69,11 +72,13 @@ const suites: Readonly<Record<string, (values: Values) => Promise<Report>>> = {
   },
 
   async limits(values) {
-    if ([values.work, values.slots, values.runs, values.peers, values.profile].some((value) => value !== undefined)) {
-      throw new UsageError('limits takes --rounds and --json alone.')
-    }
-    const outcome = await runLimits({ rounds: countIn('rounds', values.rounds) }, say)
+    const outcome = await runLimits({ rounds: roundsAlone('limits', values) }, say)
     return { result: outcome.result, table: limitsTable(outcome) }
+  },
+
+  async waits(values) {
+    const { result, rounds } = await runWaits({ rounds: roundsAlone('waits', values) }, say)
+    return { result, table: waitsTable(rounds) }
   },
 }
 
@@ -107,6 +112,13 @@ function namesIn<T extends string>(
     if (name === undefined) throw new UsageError(`--${option}: "${given}" is not one of ${known.join(', ')}.`)
     return name
   })
+}
+
+function roundsAlone(suite: string, values: Values): number {
+  if ([values.work, values.slots, values.runs, values.peers, values.profile].some((value) => value !== undefined)) {
+    throw new UsageError(`${suite} takes --rounds and --json alone.`)
+  }
+  return countIn('rounds', values.rounds)
 }
 
 function countIn(option: string, text: string): number {

@@ -1,5 +1,8 @@
 /** What a round costs: processor time of the worker and of Postgres, WAL, and the arithmetic over rounds. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type pg from 'pg'
 
 interface ProcessStat {
@@ -35,6 +38,17 @@ export function cpuOfTree(root: number | undefined): number | null {
   let sum = 0
   for (const [pid, stat] of stats) if (isBelowRoot(pid)) sum += stat.cpuMs
   return sum
+}
+
+/** The memory that this process holds when its garbage is collected. */
+export async function residentBytes(): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let n = 0; n < 5; n++) {
+    collect()
+    await sleep(100)
+  }
+  return process.memoryUsage.rss()
 }
 
 /** The postmaster of the server behind this connection, if it is a process of this machine. */

@@ -59,6 +59,11 @@ export class WorkerHandle {
     await this.#ask({ type: 'start' }, 'finished')
   }
 
+  /** As `work`, of a worker that takes runs already. */
+  async finish(): Promise<void> {
+    await this.#hear('finished')
+  }
+
   /** Lets the handlers at these gates go on. Resolves when in all `until` handlers have come to a gate. */
   async open(gates: readonly number[], until: number): Promise<void> {
     await this.#ask({ type: 'open', gates, until }, 'reached')
@@ -67,6 +72,12 @@ export class WorkerHandle {
   async cpuMs(): Promise<number> {
     const report = await this.#ask({ type: 'cpu' }, 'cpu')
     return report.ms
+  }
+
+  /** What it holds of the machine's memory, garbage collected. */
+  async residentBytes(): Promise<number> {
+    const report = await this.#ask({ type: 'memory' }, 'memory')
+    return report.bytes
   }
 
   async stop(): Promise<void> {
@@ -82,10 +93,15 @@ export class WorkerHandle {
   }
 
   #ask<Type extends Report['type']>(command: Command, type: Type): Promise<Extract<Report, { type: Type }>> {
+    const answer = this.#hear(type)
+    if (!this.#failure) this.#child.send(command)
+    return answer
+  }
+
+  #hear<Type extends Report['type']>(type: Type): Promise<Extract<Report, { type: Type }>> {
     return new Promise((resolve, reject) => {
       if (this.#failure) return reject(this.#failure)
       this.#waiters.push({ type, resolve: (report) => resolve(report as Extract<Report, { type: Type }>), reject })
-      this.#child.send(command)
     })
   }
 

@@ -1,12 +1,14 @@
 /** The one worker process of a round. It loads its peer first, so that module loading is in nobody's figures. */
 import { workerSides, type WorkerName } from './peers/index.ts'
 import { instant } from './instant.ts'
+import { residentBytes } from './measure.ts'
 import type { Load, PeerWorker } from './peers/peer.ts'
 
 export type Command =
   | { readonly type: 'load'; readonly peer: WorkerName; readonly load: Load }
   | { readonly type: 'start' }
   | { readonly type: 'cpu' }
+  | { readonly type: 'memory' }
   | { readonly type: 'begun' }
   | { readonly type: 'open'; readonly gates: readonly number[]; readonly until: number }
   | { readonly type: 'stop' }
@@ -16,6 +18,7 @@ export type Report =
   | { readonly type: 'started' }
   | { readonly type: 'finished' }
   | { readonly type: 'cpu'; readonly ms: number }
+  | { readonly type: 'memory'; readonly bytes: number }
   | { readonly type: 'begun'; readonly instants: Readonly<Record<number, number>> }
   | { readonly type: 'reached' }
   | { readonly type: 'failed'; readonly error: string }
@@ -68,6 +71,9 @@ const obey: { readonly [Type in Command['type']]: (command: Extract<Command, { t
   async cpu() {
     const { user, system } = process.cpuUsage()
     report({ type: 'cpu', ms: (user + system) / 1000 })
+  },
+  async memory() {
+    report({ type: 'memory', bytes: await residentBytes() })
   },
   async begun() {
     report({ type: 'begun', instants: Object.fromEntries(begunAt) })
