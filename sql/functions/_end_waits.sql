@@ -7,7 +7,8 @@ declare
   _waiting uuid[];
   _ends holdfast.wait_end[];
 begin
-  _waiting := array(select i from unnest(_ids) i where exists (select from holdfast.waits w where w.run_id = i));
+  _waiting := array(select i from unnest(_ids) i 
+    where (select w.key from holdfast.waits w where w.run_id = i limit 1) is not null);
   if cardinality(_waiting) > 0 then
     _ends := array(select e from holdfast._wait_ends(_waiting, _at) e);
     if cardinality(_ends) > 0 then

@@ -8,9 +8,12 @@ begin
       select s.seq from holdfast.steps s where s.run_id = e.run_id order by s.seq desc limit 1
     ), 0) + case when e.seq is null then row_number() over (partition by e.run_id order by e.at, e.ordinal) else 0 end,
     e.ordinal, r.attempt, r.token, 1, _at, e.value, e.types
-  from unnest(_ends) e join holdfast.runs r on r.id = e.run_id
+  from unnest(_ends) e
+  cross join lateral (select r.attempt, r.token from holdfast.runs r where r.id = e.run_id limit 1) r
   on conflict do nothing;
-  update holdfast.signals s set taken_by = e.key, is_early = false from unnest(_ends) e where s.arrival = e.arrival;
-  delete from holdfast.waits w using unnest(_ends) e where w.run_id = e.run_id and w.key = e.key;
+  update holdfast.signals s set taken_by = e.key, is_early = false from unnest(_ends) e
+  where s.arrival = any(array(select a.arrival from unnest(_ends) a)) and s.arrival > 0 and s.taken_by is null and s.arrival = e.arrival;
+  delete from holdfast.waits w using unnest(_ends) e
+  where w.run_id = any(array(select a.run_id from unnest(_ends) a)) and w.run_id = e.run_id and w.key = e.key;
 end
 $$;

@@ -14,15 +14,15 @@ begin
       case when c.state = 'done' then c.output_types end
     from holdfast.runs c
     join holdfast.waits w on w.child_id = c.id
-    join holdfast.runs p on p.id = w.run_id
-    where c.id = any(_ids) and c.ended_at is not null and c.continued_as is null and p.ended_at is null
+    cross join lateral (select p.id, p.chain_id, p.ended_at from holdfast.runs p where p.id = w.run_id limit 1) p
+    where c.id = any(_ids) and w.child_id = any(_ids) and c.ended_at is not null and c.continued_as is null and p.ended_at is null
     on conflict do nothing
     returning run_id, name
   )
-  select array_agg(holdfast._wake_ticket(p, md5(w.name), _at)), array_agg(p.id) filter (where p.state = 'running')
+  select array_agg(holdfast._wake_ticket(p.run, md5(w.name), _at)), array_agg(p.id) filter (where p.state = 'running')
   into _tickets, _running
   from holdfast.waits w
-  join holdfast.runs p on p.id = w.run_id
+  cross join lateral (select p as run, p.id, p.chain_id, p.state from holdfast.runs p where p.id = w.run_id limit 1) p
   join told t on t.run_id = coalesce(p.chain_id, p.id) and t.name = w.name
   where w.child_id = any(_ids);
   perform holdfast._issue_tickets(_tickets);

@@ -15,7 +15,7 @@ begin
       where w.run_id = any(_ids) and w.name is not null
       group by w.run_id, w.name
     ) n
-    join holdfast.runs r on r.id = n.run_id
+    cross join lateral (select r.id, r.chain_id from holdfast.runs r where r.id = n.run_id limit 1) r
     cross join lateral (
       select s.* from holdfast.signals s
       where s.run_id = coalesce(r.chain_id, r.id) and s.name = n.name and s.taken_by is null

@@ -18,7 +18,8 @@ begin
     return 0;
   end if;
   _seen := array(
-    select s.arrival from holdfast.signals s where s.taken_by is null and s.arrival > _from order by s.arrival limit _limit);
+    select s.arrival from holdfast.signals s
+    where s.taken_by is null and s.arrival > 0 and s.arrival > _from order by s.arrival limit _limit);
   if cardinality(_seen) = 0 and _from = 0 then
     return 0;
   end if;
@@ -26,14 +27,15 @@ begin
 
   perform holdfast._bind_signals(array(
     select k.run_id from holdfast.signals s
-    join holdfast.keys k on k.workflow = s.workflow and k.key = s.key
-    join holdfast.runs r on r.id = k.run_id and r.ended_at is null
-    where s.arrival = any(_seen) and s.run_id is null));
+    cross join lateral (
+      select k.run_id from holdfast.keys k where k.workflow = s.workflow and k.key = s.key limit 1
+    ) k
+    where s.arrival = any(_seen) and s.arrival > 0 and s.taken_by is null and s.run_id is null));
   with dropped as (
     delete from holdfast.signals s
-    where s.arrival = any(_seen) and s.is_early and s.taken_by is null and s.sent_at <= _at - interval '24 hours'
-      and not exists (select from holdfast.runs r where r.id = s.run_id)
-      and not exists (select from holdfast.runs r where r.chain_id = s.run_id)
+    where s.arrival = any(_seen) and s.arrival > 0 and s.is_early and s.taken_by is null and s.sent_at <= _at - interval '24 hours'
+      and (select r.id from holdfast.runs r where r.id = s.run_id limit 1) is null
+      and (select r.id from holdfast.runs r where r.chain_id = s.run_id limit 1) is null
     returning 1
   )
   select count(*) into _dropped from dropped;
@@ -48,8 +50,8 @@ begin
       union all
       select r.id, r.state from holdfast.runs r where r.chain_id = s.run_id
     ) r
-    join holdfast.waits w on w.run_id = r.id and w.name = s.name
-    where s.arrival = any(_seen) and s.taken_by is null and s.sent_at <= _at - interval '2 s' and r.state || '' = 'suspended');
+    cross join lateral (select from holdfast.waits w where w.run_id = r.id and w.name = s.name limit 1) w
+    where s.arrival = any(_seen) and s.arrival > 0 and s.taken_by is null and s.sent_at <= _at - interval '2 s' and r.state || '' = 'suspended');
   if cardinality(_runs) = 0 then
     return 0;
   end if;

@@ -6,6 +6,8 @@
 -- started as asked, nothing was opened.
 --
 -- Asked again it answers anew: so a claim that is busy beside its waits learns what has come for them.
+--
+-- Rows are looked up one by one (`limit 1`): a join is planned as one over all of a table that was empty when the plan was made.
 create or replace function holdfast.open_waits(_items json)
 returns table (n integer, lost text, kind text, value text, types text, wait_ms double precision, child text)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -28,8 +30,8 @@ begin
     _targets := array(
       select c.id from json_to_recordset(_children) c (id uuid)
       union
-      select k.run_id from json_to_recordset(_children) c (workflow text, key text)
-      join holdfast.keys k on k.workflow = c.workflow and k.key = c.key);
+      select (select k.run_id from holdfast.keys k where k.workflow = c.workflow and k.key = c.key limit 1)
+      from json_to_recordset(_children) c (workflow text, key text) where c.key is not null);
   end if;
   perform 1 from (
     select from holdfast.runs r
@@ -39,14 +41,16 @@ begin
   ) locked;
   _at := holdfast._now();
   _held := array(
-    select r.id from json_to_recordset(_items) i (id uuid, token integer) join holdfast.runs r on r.id = i.id
-    where r.token = i.token);
+    select i.id from json_to_recordset(_items) i (id uuid, token integer)
+    where i.token = (select r.token from holdfast.runs r where r.id = i.id limit 1));
 
   if _children is not null then
-    delete from holdfast.keys k using json_to_recordset(_items) i (id uuid, child json)
-    where i.child is not null and i.id <> all(_held) and k.run_id = (i.child ->> 'id')::uuid
-      and k.workflow = i.child ->> 'workflow' and k.key = i.child ->> 'key'
-      and not exists (select from holdfast.runs r where r.id = k.run_id);
+    if exists (select from json_to_recordset(_items) i (id uuid) where i.id <> all(_held)) then
+      delete from holdfast.keys k using json_to_recordset(_items) i (id uuid, child json)
+      where i.child is not null and i.id <> all(_held) and k.run_id = (i.child ->> 'id')::uuid
+        and k.workflow = i.child ->> 'workflow' and k.key = i.child ->> 'key'
+        and not exists (select from holdfast.runs r where r.id = k.run_id);
+    end if;
     with asked as (
       select i.id, i.key, i.child, row_number() over () as n
       from json_to_recordset(_items) i (id uuid, key text, child json)
@@ -62,7 +66,7 @@ begin
     select i.id, i.key, 'answer', i.seq, i.ordinal, r.attempt, i.token, 1, _at, json_build_object('id', s.id)
     from json_to_recordset(_items) i (id uuid, token integer, key text, kind text, seq integer, ordinal integer)
     join json_to_recordset(_started) s (run uuid, key text, id uuid, is_good boolean) on s.run = i.id and s.key = i.key
-    join holdfast.runs r on r.id = i.id
+    cross join lateral (select r.attempt from holdfast.runs r where r.id = i.id limit 1) r
     where i.kind = 'start' and s.is_good
     order by i.id, i.key
     on conflict do nothing;
@@ -79,14 +83,14 @@ begin
   left join json_to_recordset(coalesce(_started, '[]')) s (run uuid, key text, id uuid, is_good boolean)
     on s.run = i.id and s.key = i.key
   where i.id = any(_held) and i.kind <> 'start' and (i.kind <> 'call' or s.is_good)
-    and not exists (select from holdfast.steps m where m.run_id = i.id and m.key = i.key)
+    and (select m.kind from holdfast.steps m where m.run_id = i.id and m.key = i.key limit 1) is null
   order by i.id, i.key
   on conflict do nothing;
 
   if _started is not null then
     _called := array(
-      select w.child_id from json_to_recordset(_started) s (run uuid, key text)
-      join holdfast.waits w on w.run_id = s.run and w.key = s.key);
+      select (select w.child_id from holdfast.waits w where w.run_id = s.run and w.key = s.key limit 1)
+      from json_to_recordset(_started) s (run uuid, key text));
     perform holdfast._tell_parents(_called, _at);
   end if;
   perform holdfast._bind_signals(_held);
@@ -102,8 +106,10 @@ begin
   select i.n::integer, case when i.id <> all(_held) then holdfast._lost_reason(i.id, i.token) end, m.kind, m.value::text,
     m.types, (extract(epoch from w.due_at - _at) * 1000)::double precision, s.answer::text
   from rows from (json_to_recordset(_items) as (id uuid, token integer, key text)) with ordinality i (id, token, key, n)
-  left join holdfast.steps m on m.run_id = i.id and m.key = i.key
-  left join holdfast.waits w on w.run_id = i.id and w.key = i.key
+  left join lateral (
+    select m.kind, m.value, m.types from holdfast.steps m where m.run_id = i.id and m.key = i.key limit 1
+  ) m on true
+  left join lateral (select w.due_at from holdfast.waits w where w.run_id = i.id and w.key = i.key limit 1) w on true
   left join json_to_recordset(coalesce(_started, '[]')) s (run uuid, key text, answer json) on s.run = i.id and s.key = i.key;
 end
 $$;

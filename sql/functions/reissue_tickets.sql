@@ -35,7 +35,9 @@ begin
 
   with lacking as materialized (
     select r.id from holdfast.runs r
-    left join holdfast_queue._private_jobs t on t.key = r.id || ':' || r.token
+    left join lateral (
+      select t.* from holdfast_queue._private_jobs t where t.key = r.id || ':' || r.token limit 1
+    ) t on true
     where r.id = any(_seen) and r.state || '' = 'waiting' and not r.is_set_aside and r.due_at <= _at - interval '10 s'
       and (t.id is null or t.attempts >= t.max_attempts or t.locked_at <= _at - interval '10 s')
     order by r.depth, r.id

@@ -24,7 +24,9 @@ begin
   ), found as materialized (
     select i.*, r.id as found_id, coalesce(r.chain_id, r.id, i.run) as to_run, r.ended_at is not null as is_over,
       row_number() over (partition by coalesce(r.chain_id, r.id, i.run), i.id order by i.n) as time
-    from named i left join holdfast.runs r on r.id = i.target
+    from named i left join lateral (
+      select r.id, r.chain_id, r.ended_at from holdfast.runs r where r.id = i.target limit 1
+    ) r on true
   ), sent as (
     insert into holdfast.signals (run_id, workflow, key, id, name, sent_at, sent_by, is_early, payload, types)
     select f.to_run, case when f.to_run is null then f.workflow end, case when f.to_run is null then f.key end, f.id, f.name,
@@ -35,13 +37,13 @@ begin
     returning run_id, id, arrival
   )
   select array_agg(f.n) filter (where f.is_over),
-    array_agg(holdfast._wake_ticket(r, 's' || s.arrival, _at) order by s.arrival) filter (where r.id is not null and s.arrival is not null),
+    array_agg(holdfast._wake_ticket(r.run, 's' || s.arrival, _at) order by s.arrival) filter (where r.id is not null and s.arrival is not null),
     array_agg(distinct r.id) filter (where r.state = 'running')
   into _ended, _tickets, _running
   from found f
   -- One sent several times at once has one ticket: the queue takes no two of one key in a call.
   left join sent s on s.run_id = f.to_run and s.id = f.id and f.time = 1
-  left join holdfast.runs r on r.id = f.found_id;
+  left join lateral (select r as run, r.id, r.state from holdfast.runs r where r.id = f.found_id limit 1) r on true;
   perform holdfast._issue_tickets(_tickets);
   perform holdfast._notify_runs('signalled', _running);
   return query

@@ -64,8 +64,8 @@ begin
       coalesce(i.parent_id, o.parent_id), coalesce(i.is_cancelled_with_parent, o.is_cancelled_with_parent, false),
       coalesce(case when p.depth < 32767 then p.depth + 1 else p.depth end, o.depth, 0), coalesce(o.chain_id, o.id)
     from due i
-    left join holdfast.runs p on p.id = i.parent_id
-    left join holdfast.runs o on o.id = i.continues
+    left join lateral (select p.depth from holdfast.runs p where p.id = i.parent_id limit 1) p on true
+    left join lateral (select o.* from holdfast.runs o where o.id = i.continues limit 1) o on true
     where i.id <> all(_full) and (i.key is null or i.id = (
       select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1))
     order by i.id

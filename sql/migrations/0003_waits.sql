@@ -27,7 +27,7 @@ create index waits_child on holdfast.waits (child_id) where child_id is not null
 create index waits_parked on holdfast.waits (opened_at, run_id) where kind = 'park';
 
 create table holdfast.signals (
-  arrival bigint primary key generated always as identity,
+  arrival bigint not null generated always as identity,
   -- The run, or the first of its chain; null: the run that will have this key.
   run_id uuid,
   workflow text,
@@ -50,7 +50,9 @@ create table holdfast.signals (
 create unique index signals_once on holdfast.signals (run_id, id) where run_id is not null;
 create unique index signals_once_by_key on holdfast.signals (workflow, key, id) where run_id is null;
 create index signals_open on holdfast.signals (run_id, name, arrival) where taken_by is null;
-create index signals_pending on holdfast.signals (arrival) where taken_by is null;
+-- Of a run's signals the first is looked up by signals_open. An index that has all in the order of their arrival would tempt
+-- the planner to read it from the beginning: so this one is for those who say that arrival is positive.
+create index signals_pending on holdfast.signals (arrival) where taken_by is null and arrival > 0;
 
 -- How far the pass over pending signals has come, and how many were dropped since no run came for them.
 create table holdfast.signal_cursor (

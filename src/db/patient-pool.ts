@@ -31,8 +31,11 @@ export const queueTypes: pg.CustomTypesConfig = typeParsers({ numbers: [21, 23],
 /**
  * A commit that a crash of the server undoes here is a ticket's lock or its end: the ticket is fetched again, and the
  * claim finds nothing to do. So no run waits for the disk on that account; starts, claims and settles do not go this way.
+ *
+ * A plan for all calls of a statement is made early, when the queue may be known to be empty, and is kept: fetches then compare
+ * every ticket with every other. So each is planned anew.
  */
-const queueSetup = `${sessionSetup};set timezone = 'UTC';set synchronous_commit = off`
+const queueSetup = `${sessionSetup};set timezone = 'UTC';set synchronous_commit = off;set plan_cache_mode = force_custom_plan`
 
 type ConnectCallback = (error: Error | undefined, client?: pg.PoolClient, release?: () => void) => void
 
