@@ -50,7 +50,7 @@ export class Calls {
   }
 
   make(name: string, kind: CallKind): Promise<unknown> {
-    const { scope, definition, log } = this.options
+    const { scope, definition, journal, log } = this.options
     return scope.call(name, (caller) => {
       let call: Call
       try {
@@ -63,7 +63,8 @@ export class Calls {
       const { memo } = call
       if (memo) return this.deliveries.recall(memo.seq, () => kind.recall(memo, call, caller))
       const begin = (): void => {
-        if (kind.isAside || !this.#strays(call)) kind.begin(call, caller)
+        const isOff = !kind.isAside && this.#strays(call)
+        if (!isOff && !journal.isRecorded) kind.begin(call, caller)
       }
       // A body that has to wait for its turn still runs in its caller's async context.
       this.deliveries.start(begin, () => AsyncResource.bind(begin))

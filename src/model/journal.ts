@@ -12,6 +12,8 @@ export interface Journal {
   readonly memos: readonly Memo[]
   /** Steps waiting out a long retry of their own. */
   readonly tries: readonly PendingTry[]
+  /** It keeps nothing: no body runs, and whoever comes to something new waits for ever. */
+  readonly isRecorded?: boolean | undefined
   /**
    * Resolves once the outcome is durable, with what is stored: its own, or the one that was there already.
    * Rejects with LeaseLostError when the claim no longer holds the run.
