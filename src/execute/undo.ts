@@ -22,7 +22,7 @@ import type { Undoable } from './steps.ts'
 /** A journal that knows what was kept, and keeps nothing: whoever wants more waits for ever. */
 function recordedJournal(memos: readonly Memo[]): Journal {
   const never = (): Promise<never> => new Promise(() => undefined)
-  return { memos, tries: [], keep: never, transact: never, open: never, progress: () => undefined }
+  return { memos, tries: [], isRecorded: true, keep: never, transact: never, open: never, progress: () => undefined }
 }
 
 /** Collects the steps that can be undone, as a replay meets them. */

@@ -58,9 +58,9 @@ function sizeOf(part: Part): number {
 }
 
 /** So many different ones, of about the same size. */
-export function healthyPrograms(count: number, seed: number): Part[] {
+export function healthyPrograms(count: number, seed: number, least: number = 4, most: number = 5): Part[] {
   const programs = fc.array(anyPart, { minLength: 2, maxLength: 3 }).map((parts): Part => ({ kind: 'chain', parts }))
-  const sized = programs.filter((program) => sizeOf(program) >= 4 && sizeOf(program) <= 5)
+  const sized = programs.filter((program) => sizeOf(program) >= least && sizeOf(program) <= most)
   const distinct = new Map(fc.sample(sized, { seed, numRuns: count * 2 }).map((program) => [titleOf(program), program]))
   return [...distinct.values()].slice(0, count)
 }
