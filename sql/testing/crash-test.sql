@@ -50,8 +50,8 @@ begin
     order by r.depth desc, r.created_at, r.workflow, r.input::text, r.id limit 1;
     exit when _next.id is not null or _due_ms >= _until_ms;
 
-    select w.* into _parked from holdfast.waits w
-    where w.run_id = any(_family) and w.kind = 'park' and w.key = any(_answered)
+    select w.* into _parked from holdfast.waits w join holdfast.runs r on r.id = w.run_id
+    where w.run_id = any(_family) and w.kind = 'park' and w.key = any(_answered) and r.ended_at is null
     order by w.opened_at, w.run_id, w.ordinal limit 1;
     exit when _parked.run_id is not null;
 

@@ -1,4 +1,4 @@
-import { moveTime, nextOf, type Next } from '../db/test-calls.ts'
+import { nextOf, type Next } from '../db/test-calls.ts'
 import { CrashClaims, type History, type PlayedClaim } from './crash-claim.ts'
 import type { CrashFuse } from './crash-fuse.ts'
 import { CrashMail, type PlannedSignal } from './crash-mail.ts'
@@ -52,10 +52,11 @@ export class CrashRuns {
 
   /** Starts a run and plays it to its end; its process, or that of one of its family, dies where the fuse says. */
   async play(fuse: CrashFuse): Promise<PlayedRun> {
-    const { subjects, input, database, answers } = this.#options
+    const { subjects, input, database, signals, answers } = this.#options
     const { client } = database
     const { id } = await client.start(subjects.main, input)
-    const mail = await this.#mailFor(id)
+    const mail = new CrashMail(client, id, signals)
+    await mail.send()
     const story = new Story()
     for (let claims = 0; claims < mostClaims;) {
       const next = await this.#next(id, mail)
@@ -80,7 +81,9 @@ export class CrashRuns {
   async #next(id: string, mail: CrashMail): Promise<Next | undefined> {
     const { database, answers } = this.#options
     const next = await nextOf(database.database, id, Object.keys(answers), mail.nextMs)
-    if (next) database.clock.aheadMs = next.aheadMs
+    if (!next) return undefined
+    database.clock.aheadMs = next.aheadMs
+    mail.startedMs ??= next.atMs
     return next
   }
 
@@ -92,14 +95,6 @@ export class CrashRuns {
       if (view.continuedAs === undefined) return { runId: id, outcome: outcomeOf(view) }
       runId = view.continuedAs
     }
-  }
-
-  async #mailFor(id: string): Promise<CrashMail> {
-    const { database, signals } = this.#options
-    const startedMs = signals.length > 0 ? (await moveTime(database.database)).atMs : 0
-    const mail = new CrashMail(database.client, id, startedMs, signals)
-    await mail.send(startedMs)
-    return mail
   }
 }
 
