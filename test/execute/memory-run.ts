@@ -1,6 +1,6 @@
 import { Execution } from '../../src/execute/execution.ts'
 import { LeaseLostError, type Logger, type Workflow } from '../../src/index.ts'
-import type { Claim } from '../../src/model/claim.ts'
+import type { Claim, Undone } from '../../src/model/claim.ts'
 import { systemClock, type Clock } from '../../src/model/clock.ts'
 import type { Journal, Memo, NewMemo, PendingTry, StoredOutcome } from '../../src/model/journal.ts'
 import type { Ending } from '../../src/model/outcome.ts'
@@ -24,6 +24,8 @@ export interface MemoryRunOptions {
   readonly turnsToKeep?: readonly number[]
   /** Which transactions are undone once, so that their bodies run again; in turn, like the above. */
   readonly undone?: readonly boolean[]
+  /** The run that it undoes. */
+  readonly undoes?: Undone
 }
 
 export interface BegunClaim {
@@ -86,7 +88,7 @@ export class MemoryRun implements PlayedRun {
       memos: journal.memos,
       tries: journal.tries,
       retries: 0,
-      undone: undefined,
+      undone: this.#options.undoes,
     }
     const execution = new Execution({ definition, claim, journal, lease: unleased, clock, log })
     const ending = execution.run().then((end) => {
