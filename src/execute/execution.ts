@@ -233,8 +233,7 @@ export class Execution {
     const calls = this.#made?.calls
     this.#made?.waits.close()
     // At rest, too, the handler has gone past every failure it has met.
-    const isKept = keepsFailures.has(outcome.kind)
-    const passed = isKept && calls ? calls.failures.passed : []
+    const passed = calls && keepsFailures.has(outcome.kind) ? calls.failures.passed : []
     const tried = calls ? calls.failures.tried.filter((step) => !passed.some((memo) => memo.key === step.key)) : []
     this.#resolve({
       outcome,

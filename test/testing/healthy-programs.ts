@@ -8,7 +8,9 @@ import { turn } from '../execute/turn.ts'
  * names the part: so a call that gets another one's answer changes the outcome. Names are few, so most are used again.
  */
 
-export type Part =
+export type Part = Call | Several
+
+type Call =
   | { readonly kind: 'step' | 'transaction'; readonly name: string; readonly turns: number }
   /** A step whose first try in each claim fails. The longer wait is spent suspended. */
   | { readonly kind: 'flaky'; readonly name: string; readonly wait: '1s' | '1h' }
@@ -16,10 +18,16 @@ export type Part =
   /** `go` is sent twice, `stop` never. */
   | { readonly kind: 'wait'; readonly name: 'go' | 'stop' }
   | { readonly kind: 'park' | 'value' | 'call' | 'start' }
+
+type Several =
   | { readonly kind: 'chain' | 'all' | 'any' | 'race' | 'settled'; readonly parts: readonly Part[] }
   /** Something fails, and is caught. */
   | { readonly kind: 'caught'; readonly fails: 'step' | 'call'; readonly before: Part; readonly instead: Part }
   | { readonly kind: 'map' | 'loop' | 'floating'; readonly part: Part }
+
+function isSeveral(part: Part): part is Several {
+  return 'parts' in part || 'part' in part || 'before' in part
+}
 
 const leaf: fc.Arbitrary<Part> = fc.oneof(
   {
@@ -98,6 +106,10 @@ class Handler {
   }
 
   async do(part: Part, at: string): Promise<unknown> {
+    return isSeveral(part) ? await this.#several(part, at) : await this.#call(part, at)
+  }
+
+  async #call(part: Call, at: string): Promise<unknown> {
     const run = this.#run
     switch (part.kind) {
       case 'step':
@@ -131,15 +143,10 @@ class Handler {
       case 'start':
         await run.start(kid, false)
         return at
-      default:
-        return await this.#several(part, at)
     }
   }
 
-  async #several(
-    part: Exclude<Part, { readonly name: string } | { readonly kind: 'sleep' | 'park' | 'value' | 'call' | 'start' }>,
-    at: string,
-  ): Promise<unknown> {
+  async #several(part: Several, at: string): Promise<unknown> {
     const each = (one: Part, index: number | string): Promise<unknown> => this.do(one, `${at}.${index}`)
     switch (part.kind) {
       case 'chain': {
