@@ -8,6 +8,7 @@ export type { CrashOutcome } from './testing/crash-outcome.ts'
 export type { MockHandle, StepMock } from './testing/step-mock.ts'
 export type {
   CrashPreparation,
+  CrashSignal,
   CrashTestOptions,
   IdleOptions,
   MockOptions,

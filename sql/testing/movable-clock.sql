@@ -120,14 +120,3 @@ begin
   from next;
 end
 $$;
-
--- Ends a claim as the sweep does when its worker is gone. The run gets the attempt back that this costs it.
-create function holdfast.test_lapse(_run uuid) returns void
-language plpgsql as $$
-begin
-  perform holdfast._require_read_committed();
-  update holdfast.runs r set lease_until = holdfast._now(), max_attempts = r.max_attempts + 1
-  where r.id = _run and r.state = 'running';
-  perform holdfast.end_leases(1, holdfast._now());
-end
-$$;

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts'
 
-/** The calls of sql/testing/movable-clock.sql, which only a database of `holdfast/testing` has. Instants count from 1970. */
+/** The calls of sql/testing, which only a database of `holdfast/testing` has. Instants count from 1970. */
 
 export interface Moved {
   /** As the database writes it. */
@@ -33,7 +33,45 @@ export async function lookAround(database: Database, workflows: readonly string[
   return { isBusy, dueMs, nextMs }
 }
 
-/** Ends the claim of a run as the sweep does when its worker is gone, and gives back the attempt it costs. */
-export async function lapse(database: Database, runId: string): Promise<void> {
-  await database.call('test_lapse', [runId])
+export interface Next {
+  /** The run that goes on, and its workflow; or one that is parked at `step`. Undefined: there is none. */
+  readonly id: string | undefined
+  readonly workflow: string
+  readonly step: string | undefined
+  /** The last of its chain, and whether it has ended. */
+  readonly last: string
+  readonly isOver: boolean
+  readonly atMs: number
+  readonly aheadMs: number
+}
+
+interface NextRow {
+  readonly id: string | null
+  readonly workflow: string | null
+  readonly step: string | null
+  readonly last: string
+  readonly is_over: boolean
+  readonly at_ms: number
+  readonly ahead_ms: number
+}
+
+/** What goes on next in the family of a run, whose claims so far are those of dead processes: sql/testing/crash-test.sql. */
+export async function nextOf(
+  database: Database,
+  root: string,
+  answered: readonly string[],
+  untilMs: number | undefined,
+): Promise<Next | undefined> {
+  const [row] = await database.call<NextRow>('test_next', [root, answered, untilMs ?? null])
+  return (
+    row && {
+      id: row.id ?? undefined,
+      workflow: row.workflow ?? '',
+      step: row.step ?? undefined,
+      last: row.last,
+      isOver: row.is_over,
+      atMs: row.at_ms,
+      aheadMs: row.ahead_ms,
+    }
+  )
 }

@@ -23,8 +23,6 @@ export interface CallsOptions {
   readonly claimBeganAt: number
   readonly onLost: (error: LeaseLostError) => void
   readonly onMismatch: (error: MismatchError) => void
-  /** Nothing begins: a call of the handler's way that has no outcome yet waits for ever. */
-  readonly isOnRecord?: boolean | undefined
 }
 
 /** What becomes of a call: its outcome was kept, or it has none yet. */
@@ -52,7 +50,7 @@ export class Calls {
   }
 
   make(name: string, kind: CallKind): Promise<unknown> {
-    const { scope, definition, log } = this.options
+    const { scope, definition, journal, log } = this.options
     return scope.call(name, (caller) => {
       let call: Call
       try {
@@ -64,9 +62,10 @@ export class Calls {
       if (this.ledger.isHalfFull) log.warn({ maxSteps: definition.maxSteps }, 'Half of maxSteps is used.')
       const { memo } = call
       if (memo) return this.deliveries.recall(memo.seq, () => kind.recall(memo, call, caller))
-      if (this.options.isOnRecord && !kind.isAside) return caller.wait({ wakeAt: undefined, tried: undefined })
       const begin = (): void => {
-        if (kind.isAside || !this.#strays(call)) kind.begin(call, caller)
+        if (!kind.isAside && this.#strays(call)) return
+        if (journal.isRecorded && !kind.isAside) caller.wait({ wakeAt: undefined, tried: undefined })
+        else kind.begin(call, caller)
       }
       // A body that has to wait for its turn still runs in its caller's async context.
       this.deliveries.start(begin, () => AsyncResource.bind(begin))

@@ -13,7 +13,7 @@ import {
   type LeaseLostReason,
   type MismatchError,
 } from '../model/errors.ts'
-import type { Journal } from '../model/journal.ts'
+import type { Journal, Memo } from '../model/journal.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Ending, Outcome } from '../model/outcome.ts'
 import { storeError } from '../model/stored-error.ts'
@@ -111,6 +111,11 @@ export class Execution {
   /** Signals may have come for it. */
   hear(): void {
     this.#made?.waits.hear()
+  }
+
+  /** What was kept of earlier claims and the handler has not come to. */
+  get unread(): readonly Memo[] {
+    return this.#options.journal.memos.length === 0 ? [] : this.#operations.calls.ledger.unread
   }
 
   get #operations(): Operations {
@@ -228,8 +233,7 @@ export class Execution {
     const calls = this.#made?.calls
     this.#made?.waits.close()
     // At rest, too, the handler has gone past every failure it has met.
-    const isKept = keepsFailures.has(outcome.kind)
-    const passed = isKept && calls ? calls.failures.passed : []
+    const passed = calls && keepsFailures.has(outcome.kind) ? calls.failures.passed : []
     const tried = calls ? calls.failures.tried.filter((step) => !passed.some((memo) => memo.key === step.key)) : []
     this.#resolve({
       outcome,

@@ -42,6 +42,10 @@ export class Ledger {
     return this.#unread.values().next().value
   }
 
+  get unread(): readonly Memo[] {
+    return [...this.#unread]
+  }
+
   /** Something kept and not asked for whose call had this place, or one before it. */
   unreadUpTo(ordinal: number): Memo | undefined {
     for (const memo of this.#unread) if (memo.ordinal <= ordinal) return memo

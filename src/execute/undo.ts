@@ -24,7 +24,7 @@ import type { Undoable } from './steps.ts'
 function recordedJournal(memos: readonly Memo[]): Journal {
   const never = (): Promise<never> => new Promise(() => undefined)
   const keep = (memo: NewMemo): Promise<NewMemo> => Promise.resolve(memo)
-  return { memos, tries: [], keep, transact: never, open: never, progress: () => undefined }
+  return { memos, tries: [], isRecorded: true, keep, transact: never, open: never, progress: () => undefined }
 }
 
 /** Collects the steps that can be undone, as a replay meets them. */
@@ -133,7 +133,7 @@ async function replay({ definition, claim, lease, clock, undone, input, calls }:
   })
   const journal = recordedJournal(memos)
   const operations = new Operations(
-    { ...calls, runId: id, journal, scope, log, onMismatch: () => undefined, isOnRecord: true },
+    { ...calls, runId: id, journal, scope, log, onMismatch: () => undefined },
     (undoable) => undoables.add(undoable),
   )
   const run = createRunHandle({

@@ -12,6 +12,8 @@ export interface Journal {
   readonly memos: readonly Memo[]
   /** Steps waiting out a long retry of their own. */
   readonly tries: readonly PendingTry[]
+  /** Nothing of the handler's way begins: whoever comes to something new waits. */
+  readonly isRecorded?: boolean | undefined
   /**
    * Resolves once the outcome is durable, with what is stored: its own, or the one that was there already.
    * Rejects with LeaseLostError when the claim no longer holds the run.

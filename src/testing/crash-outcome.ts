@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RunView } from '../client/run-view.ts'
+import type { Rollback, RunView } from '../client/run-view.ts'
 import { encode } from '../model/codec.ts'
 import type { FailureCause } from '../model/errors.ts'
 import type { State } from '../model/state.ts'
@@ -10,10 +10,13 @@ export interface CrashOutcome {
   readonly output: unknown
   readonly failure: FailureCause | undefined
   readonly reason: string | undefined
+  /** What became of its kept steps that can be undone, if it failed. */
+  readonly rollback: Omit<Rollback, 'run'> | undefined
 }
 
-export function outcomeOf({ state, output, failure, reason }: RunView): CrashOutcome {
-  return { state, output, failure, reason }
+export function outcomeOf({ state, output, failure, reason, rollback }: RunView): CrashOutcome {
+  const { state: undoing = 'waiting', undone = [], failed = [] } = rollback ?? {}
+  return { state, output, failure, reason, rollback: rollback && { state: undoing, undone, failed } }
 }
 
 export interface Ended {

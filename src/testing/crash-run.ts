@@ -1,34 +1,16 @@
-import { claimRuns, extendLease } from '../db/claim-calls.ts'
-import { JournalStore } from '../db/live-journal.ts'
-import { lapse } from '../db/test-calls.ts'
-import { Execution } from '../execute/execution.ts'
-import type { Claim, Lease } from '../model/claim.ts'
-import { systemClock } from '../model/clock.ts'
-import { uuidv7 } from '../model/id.ts'
-import type { Memo } from '../model/journal.ts'
-import type { Ending } from '../model/outcome.ts'
-import { isFinal } from '../model/state.ts'
-import type { Workflow } from '../model/workflow.ts'
-import { silentLogger } from '../trace/bound-logger.ts'
-import { Settler } from '../worker/settler.ts'
+import { nextOf, type Next } from '../db/test-calls.ts'
+import { CrashClaims, type History, type PlayedClaim } from './crash-claim.ts'
 import type { CrashFuse } from './crash-fuse.ts'
+import { CrashMail, type PlannedSignal } from './crash-mail.ts'
 import { outcomeOf, type Ended } from './crash-outcome.ts'
-import { Mortal } from './mortal.ts'
-import { ReplayWatch } from './replay-watch.ts'
+import type { CrashSubjects } from './crash-subjects.ts'
 import type { TestDatabase } from './test-database.ts'
-import { withRun } from './with-run.ts'
-
-/** A run's last claim, with all that was kept by its end. */
-export interface History {
-  readonly claim: Claim
-  readonly memos: readonly Memo[]
-}
 
 export interface PlayedRun {
   /** Undefined: it did not end. */
   readonly ended: Ended | undefined
-  /** Of a run that is done. */
-  readonly history: History | undefined
+  /** Of the runs of its family that are done. */
+  readonly histories: readonly History[]
   /** Steps whose bodies ran although their outcomes were kept. */
   readonly ranAgain: readonly string[]
   /** The step at which a claim left the way on record. */
@@ -37,116 +19,100 @@ export interface PlayedRun {
 
 export interface CrashRunsOptions {
   readonly database: TestDatabase
-  readonly workflow: Workflow
+  readonly subjects: CrashSubjects
   readonly input: unknown
+  readonly signals: readonly PlannedSignal[]
+  /** What a person answers to a run that is parked, by the key of its step. */
+  readonly answers: Readonly<Record<string, unknown>>
   /** How long one claim may take. */
   readonly timeoutMs: number
 }
 
-/** More claims of one run are a run that never ends. */
+/** More claims of one family are a run that never ends. */
 const mostClaims = 1_000
 
-/** Takes runs of a workflow through their claims one by one, as a worker would: claim, execute, settle. */
+/**
+ * Takes runs to their ends, claim by claim: each with its family, that is its children, whatever goes on after them, and
+ * what undoes them. One run goes on at a time, so that nothing depends on which is faster; time moves when none can.
+ */
 export class CrashRuns {
   readonly #options: CrashRunsOptions
-  readonly #workerId = uuidv7(systemClock)
-  readonly #journals: JournalStore
-  readonly #settler: Settler
+  readonly #claims: CrashClaims
 
   constructor(options: CrashRunsOptions) {
-    const { database } = options.database
-    const patience = { clock: systemClock, until: AbortSignal.abort() }
+    const { database, subjects, timeoutMs } = options
     this.#options = options
-    this.#journals = new JournalStore(database, patience)
-    this.#settler = new Settler(database, this.#workerId, patience)
-  }
-
-  /** Starts a run and plays it to its end; its process dies where the fuse says. */
-  async play(fuse: CrashFuse): Promise<PlayedRun> {
-    const { workflow, input, database } = this.#options
-    const { client, time } = database
-    const { id } = await client.start(workflow, input)
-    const kept = new Set<string>()
-    const ranAgain: string[] = []
-    let strayed: string | undefined
-    for (let claims = 0; claims < mostClaims; claims += 1) {
-      const claimed = await this.#claim(id, fuse)
-      if (!claimed) break
-      const { mortal, watch, history } = claimed
-      ranAgain.push(...mortal.began.filter((key) => kept.has(key)))
-      for (const key of mortal.memos.keys()) kept.add(key)
-      strayed ??= watch.strayed
-      const view = await client.get(id)
-      if (!view) break
-      if (isFinal(view.state)) return { ended: { runId: id, outcome: outcomeOf(view) }, history, ranAgain, strayed }
-      if (view.state === 'running') await lapse(database.database, id)
-      // The database counts in microseconds.
-      else if (view.state !== 'waiting' && view.dueAt) await time.moveTo(view.dueAt.getTime() + 1)
-    }
-    return { ended: undefined, history: undefined, ranAgain, strayed }
-  }
-
-  /** One claim, to its end or its death. Undefined: there is none, or it came to neither. */
-  async #claim(
-    id: string,
-    fuse: CrashFuse,
-  ): Promise<{ mortal: Mortal; watch: ReplayWatch; history: History | undefined } | undefined> {
-    const { workflow, timeoutMs, database } = this.#options
-    const lease_ms = workflow.definition.leaseMs
-    const {
-      claims: [claim],
-    } = await claimRuns(database.database, this.#workerId, [{ id, lease_ms }], false)
-    if (!claim) return undefined
-    const watch = new ReplayWatch(claim.memos)
-    const mortal = new Mortal(fuse, watch, database.clock.handlerClock)
-    const { definition } = withRun(workflow, (run) => mortal.run(run))
-    const execution = new Execution({
-      definition,
-      claim,
-      journal: mortal.journal(this.#journals.open(claim)),
-      lease: this.#leaseOf(claim),
-      clock: mortal.clock,
-      log: silentLogger,
+    this.#claims = new CrashClaims({
+      database: database.database,
+      handlerClock: database.clock.handlerClock,
+      subjects,
+      timeoutMs,
     })
-    const ending = await within(timeoutMs, Promise.race([execution.run(), mortal.died]))
-    if (ending === tooLate) {
-      mortal.die()
-      return undefined
+  }
+
+  /** Starts a run and plays it to its end; its process, or that of one of its family, dies where the fuse says. */
+  async play(fuse: CrashFuse): Promise<PlayedRun> {
+    const { subjects, input, database, signals, answers } = this.#options
+    const { client } = database
+    const { id } = await client.start(subjects.main, input)
+    const mail = new CrashMail(client, id, signals)
+    await mail.send()
+    const story = new Story()
+    for (let claims = 0; claims < mostClaims;) {
+      const next = await this.#next(id, mail)
+      if (next?.id === undefined) {
+        if (!next || next.isOver || !(await mail.send(next.atMs))) break
+        continue
+      }
+      if (next.step !== undefined) {
+        await client.unpark({ id: next.id }, answers[next.step], { step: next.step })
+        continue
+      }
+      const subject = subjects.of(next.workflow)
+      const of = next.id === id ? '' : ` of a run of "${next.workflow}"`
+      const played = await this.#claims.play(next.id, subject, fuse, of)
+      if (!played) break
+      story.add(next.id, played)
+      claims += 1
     }
-    if (ending) await this.#settle(claim, ending, mortal)
-    if (mortal.isDead) await mortal.landed()
-    if (ending?.outcome.kind !== 'done') return { mortal, watch, history: undefined }
-    watch.ended()
-    return { mortal, watch, history: { claim, memos: memosOf(claim, mortal, ending) } }
+    return { ended: await this.#endOf(id), ...story.told }
   }
 
-  async #settle(claim: Claim, ending: Ending, mortal: Mortal): Promise<void> {
-    const { outcome } = ending
-    if (outcome.kind === 'lost') return
-    if (mortal.pass('before the claim ends')) return
-    await this.#settler.settle(claim, { ...ending, outcome })
-    mortal.pass('after the claim has ended')
+  async #next(id: string, mail: CrashMail): Promise<Next | undefined> {
+    const { database, answers } = this.#options
+    const next = await nextOf(database.database, id, Object.keys(answers), mail.nextMs)
+    if (!next) return undefined
+    database.clock.aheadMs = next.aheadMs
+    mail.startedMs ??= next.atMs
+    return next
   }
 
-  #leaseOf(claim: Claim): Lease {
-    const { database } = this.#options.database
-    return { expiresAt: claim.leaseUntil, extend: async (ms) => (await extendLease(database, claim, ms)).until }
+  async #endOf(id: string): Promise<Ended | undefined> {
+    const { client } = this.#options.database
+    for (let runId = id; ;) {
+      const view = await client.get(runId)
+      if (!view?.endedAt) return undefined
+      if (view.continuedAs === undefined) return { runId: id, outcome: outcomeOf(view) }
+      runId = view.continuedAs
+    }
   }
 }
 
-function memosOf(claim: Claim, mortal: Mortal, { failures }: Ending): Memo[] {
-  const { attempt, token } = claim
-  const made = [...mortal.memos.values(), ...failures].map((memo) => ({ ...memo, attempt, token }))
-  return [...claim.memos, ...made].toSorted((a, b) => a.seq - b.seq)
-}
+/** What the claims of one family have come to. */
+class Story {
+  readonly #histories: History[] = []
+  readonly #ranAgain: string[] = []
+  readonly #kept = new Set<string>()
+  #strayed: string | undefined
 
-export const tooLate: unique symbol = Symbol('too late')
+  get told(): Omit<PlayedRun, 'ended'> {
+    return { histories: this.#histories, ranAgain: this.#ranAgain, strayed: this.#strayed }
+  }
 
-export async function within<T>(ms: number, work: Promise<T>): Promise<T | typeof tooLate> {
-  const enough = new AbortController()
-  try {
-    return await Promise.race([work, systemClock.sleep(ms, enough.signal).then((): typeof tooLate => tooLate)])
-  } finally {
-    enough.abort()
+  add(runId: string, { began, kept, strayed, history }: PlayedClaim): void {
+    this.#ranAgain.push(...began.filter((key) => this.#kept.has(`${runId}/${key}`)))
+    for (const key of kept) this.#kept.add(`${runId}/${key}`)
+    this.#strayed ??= strayed
+    if (history) this.#histories.push(history)
   }
 }

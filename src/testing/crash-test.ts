@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { StartArgs } from '../model/start-item.ts'
-import type { Definition, Workflow } from '../model/workflow.ts'
+import type { Workflow } from '../model/workflow.ts'
+import type { History } from './crash-claim.ts'
 import { CrashFuse } from './crash-fuse.ts'
 import { isAlike, type CrashOutcome, type Ended } from './crash-outcome.ts'
 import { replay } from './crash-replay.ts'
 import { CrashRuns, type PlayedRun } from './crash-run.ts'
+import { CrashSubjects } from './crash-subjects.ts'
 import { StepMocks } from './step-mocks.ts'
 import { openTestDatabase } from './test-database.ts'
 import { parseCrashOptions, type CrashTestOptions } from './testing-options.ts'
@@ -51,20 +53,23 @@ const noCrash = 'without a crash'
 /**
  * Finds out whether a workflow survives a crash anywhere: runs it once without one, then once for each point at which its
  * process may die, kills it there, and lets the run go on under another claim. Those points are before and after each
- * commit, each body of a step and each end of a claim, and where the handler goes on after a call on `run`. Waits are
- * skipped. A step whose outcome was not kept yet may run again; nothing else may differ.
+ * commit, each body of a step and each end of a claim, and where the handler goes on after a call on `run`; the same in the
+ * runs of its children, in those that go on where it ended, and in those that undo one of them. Time moves to whatever is
+ * due. A step whose outcome was not kept yet may run again; nothing else may differ.
  *
  * A killed claim is no attempt that counts against `maxAttempts`, but `run.attempt` rises with it. Limits are left out.
  *
- * @throws What `createTestRuntime` throws, and what `client.start` throws for the input.
+ * @throws What `createTestRuntime` throws, what `client.start` throws for the input and `client.signal` for a signal;
+ *   ArgumentError if a child's workflow is missing in `workflows`.
  */
 export async function crashTest<I>(
   // oxlint-disable-next-line typescript/no-explicit-any -- what its handler gets does not matter here
   workflow: Workflow<I, any, unknown>,
   ...[input, options]: StartArgs<I, CrashTestOptions>
 ): Promise<CrashReport> {
-  const { connectionString, maxPoints, timeout: timeoutMs, prepare } = parseCrashOptions(options)
-  const database = await openTestDatabase({ connectionString, logger: undefined, workflows: [workflow.name] })
+  const { connectionString, maxPoints, timeout: timeoutMs, prepare, ...plan } = parseCrashOptions(options)
+  const { workflows, signals, answers } = plan
+  const database = await openTestDatabase({ connectionString, logger: undefined, workflows: [] })
   try {
     const mocks = new StepMocks()
     await prepare?.({
@@ -72,22 +77,22 @@ export async function crashTest<I>(
       connectionString: database.connectionString,
       mockStep: (name, how, mockOptions) => mocks.add(name, how, mockOptions),
     })
-    const subject = mocks.open(unlimited(workflow))
-    const runs = new CrashRuns({ database, workflow: subject, input, timeoutMs })
-    return await crashEverywhere(subject, runs, maxPoints)
+    const subjects = new CrashSubjects(workflow, workflows, mocks)
+    const runs = new CrashRuns({ database, subjects, input, signals, answers, timeoutMs })
+    return await crashEverywhere(runs, maxPoints)
   } finally {
     await database.close()
   }
 }
 
-async function crashEverywhere(workflow: Workflow, runs: CrashRuns, maxPoints: number): Promise<CrashReport> {
+async function crashEverywhere(runs: CrashRuns, maxPoints: number): Promise<CrashReport> {
   const fuse = new CrashFuse()
   const first = await runs.play(fuse)
   const second = await runs.play(new CrashFuse())
   if (!first.ended || !second.ended)
     return { points: 0, problems: [{ kind: 'stuck', point: noCrash }], outcome: undefined }
   const { outcome } = first.ended
-  const judge = new Judge(workflow, first.ended, second.ended)
+  const judge = new Judge(first.ended, second.ended)
   const problems = [...(await judge.problems(noCrash, first)), ...(await judge.problems(noCrash, second))]
   const points = spread(fuse.count, maxPoints)
   for (const point of points) {
@@ -100,49 +105,42 @@ async function crashEverywhere(workflow: Workflow, runs: CrashRuns, maxPoints: n
 
 /** Judges a run by two that no crash befell. */
 class Judge {
-  readonly #workflow: Workflow
   readonly #first: Ended
   readonly #second: Ended
 
-  constructor(workflow: Workflow, first: Ended, second: Ended) {
-    this.#workflow = workflow
+  constructor(first: Ended, second: Ended) {
     this.#first = first
     this.#second = second
   }
 
-  async problems(point: string, { ended, history, ranAgain, strayed }: PlayedRun): Promise<CrashProblem[]> {
+  async problems(point: string, { ended, histories, ranAgain, strayed }: PlayedRun): Promise<CrashProblem[]> {
     const problems: CrashProblem[] = ranAgain.map((step) => ({ kind: 'ran_again', point, step }))
-    const replayed = history && (await replay(this.#workflow, history))
-    const step = strayed ?? replayed?.strayed
+    const replays = await Promise.all(histories.map(async (history) => ({ history, replayed: await replay(history) })))
+    const step = strayed ?? replays.find(({ replayed }) => replayed.strayed !== undefined)?.replayed.strayed
     if (step !== undefined) problems.push({ kind: 'divergence', point, step })
     if (!ended) return [...problems, { kind: 'stuck', point }]
-    const { outcome } = ended
     if (!isAlike(this.#first, this.#second, ended)) {
-      problems.push({ kind: 'other_outcome', point, expected: this.#first.outcome, got: outcome })
-    } else if (replayed?.answer && !isDeepStrictEqual(replayed.answer.output, outcome.output)) {
-      const got = { ...outcome, output: replayed.answer.output }
-      problems.push({ kind: 'other_outcome', point, expected: outcome, got })
+      return [...problems, { kind: 'other_outcome', point, expected: this.#first.outcome, got: ended.outcome }]
     }
-    return problems
+    const other = replays.find(({ history, replayed }) => isOther(history.answer, replayed.answer))
+    if (!other) return problems
+    const [expected, got] = [doneWith(other.history.answer), doneWith(other.replayed.answer)]
+    return [...problems, { kind: 'other_outcome', point, expected, got }]
   }
+}
+
+type Answer = History['answer']
+
+function isOther(first: Answer, second: Answer): boolean {
+  return first !== undefined && second !== undefined && !isDeepStrictEqual(first.output, second.output)
+}
+
+function doneWith(answer: Answer): CrashOutcome {
+  return { state: 'done', output: answer?.output, failure: undefined, reason: undefined, rollback: undefined }
 }
 
 /** At most so many of the points, evenly. */
 function spread(count: number, most: number): number[] {
   const length = Math.min(count, most)
   return Array.from({ length }, (_, index) => 1 + Math.floor((index * count) / length))
-}
-
-/** One run after the other needs no limits, and would wait for some. */
-function unlimited(workflow: Workflow): Workflow {
-  const { definition } = workflow
-  return Object.freeze({ ...workflow, definition: Object.freeze({ ...definition, limits: none }) })
-}
-
-const none: Definition['limits'] = {
-  concurrency: undefined,
-  concurrencyPerGroup: undefined,
-  rate: undefined,
-  ratePerGroup: undefined,
-  isFair: false,
 }

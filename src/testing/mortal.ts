@@ -1,14 +1,13 @@
 import type { Clock, Timer } from '../model/clock.ts'
-import type { Journal, NewMemo, StoredOutcome } from '../model/journal.ts'
+import type { Journal, NewMemo, StoredOutcome, WaitAnswer } from '../model/journal.ts'
 import type { Run, Step } from '../model/run.ts'
 import type { CrashFuse } from './crash-fuse.ts'
-import type { ReplayWatch } from './replay-watch.ts'
 import { replaced } from './with-run.ts'
 
 /**
  * What stands for the process of one claim, which may die. From its death on nothing of it reaches the journal and no call
  * is answered, so the handler stops where it stands. It may die before and after each write, whenever a call on `run` has
- * been answered, and before and after each body.
+ * been answered, and before and after each body; of these points the fuse counts those that differ.
  *
  * Journal and run are wrapped whatever functions they have: what is added to them is watched as well.
  */
@@ -20,15 +19,17 @@ export class Mortal {
   /** Keys of the bodies that began. */
   readonly began: string[] = []
   readonly #fuse: CrashFuse
-  readonly #watch: ReplayWatch
+  readonly #of: string
   readonly #writes = new Set<Promise<unknown>>()
   readonly #timers: Timer[] = []
   #isDead = false
+  #hasActed = false
   #onDeath: () => void = () => undefined
 
-  constructor(fuse: CrashFuse, watch: ReplayWatch, clock: Clock) {
+  /** `of`: whose claim it is, for the names of points. */
+  constructor(fuse: CrashFuse, clock: Clock, of: string) {
     this.#fuse = fuse
-    this.#watch = watch
+    this.#of = of
     this.died = new Promise((resolve) => void (this.#onDeath = () => resolve(undefined)))
     this.clock = {
       ...clock,
@@ -46,8 +47,14 @@ export class Mortal {
 
   /** A point at which it may die. True: it is dead. */
   pass(where: string): boolean {
-    if (!this.#isDead && this.#fuse.pass(where)) this.die()
+    if (!this.#isDead && this.#fuse.pass(where + this.#of)) this.die()
     return this.#isDead
+  }
+
+  /** Something is done that a death does not take back. */
+  act(): void {
+    this.#hasActed = true
+    this.#fuse.changed()
   }
 
   die(): void {
@@ -64,7 +71,6 @@ export class Mortal {
   journal(journal: Journal): Journal {
     return new Proxy(journal, {
       get: (_, name) => {
-        if (name === 'memos') return this.#watch.memos
         const member: unknown = Reflect.get(journal, name)
         if (typeof member !== 'function') return member
         const call = member.bind(journal) as Call
@@ -87,8 +93,10 @@ export class Mortal {
     const isCutOff = (memo: unknown): boolean => {
       if (this.#isDead) return true
       made = memo
-      if (isMemo(memo)) this.#watch.kept(memo)
-      return this.pass(`before the commit of ${nameOf(memo)}`)
+      if (this.pass(`before the commit of ${nameOf(memo)}`)) return true
+      // Once sent it arrives, whatever becomes of the process.
+      this.act()
+      return false
     }
     // What a write does in its own transaction comes before the commit; if it dies there, that is rolled back.
     const inside =
@@ -103,34 +111,46 @@ export class Mortal {
     const writing = Promise.resolve(call(...works))
     this.#writes.add(writing)
     const where = (): string => `after the commit of ${nameOf(made)}`
-    return this.#answered(writing, where, (stored) => {
-      if (isMemo(made)) this.memos.set(made.key, { ...made, ...(stored as StoredOutcome) })
+    return this.#answered(writing, where, (answer) => {
+      const outcome = outcomeOf(answer as StoredOutcome | WaitAnswer)
+      if (isMemo(made) && outcome) this.memos.set(made.key, { ...made, ...outcome })
     })
   }
 
   #call(method: string, call: Call): Call {
     return (...args) => {
       if (this.#isDead) return never()
-      const [name] = args
-      if (typeof name === 'string') this.#watch.asked(name)
-      if (!named.has(method) && args.some((arg) => typeof arg === 'function')) this.#watch.scoped()
-      const where = typeof name === 'string' ? `${method} "${name}"` : method
-      const answer = call(...args.map((arg) => (typeof arg === 'function' ? this.#body(where, arg as Call) : arg)))
+      const name = nameOfCall(args[0])
+      const where = name === undefined ? method : `${method} "${name}"`
+      const answer = call(...args.map((arg) => this.#cuttable(method, where, arg)))
       if (!(answer instanceof Promise)) return answer
-      const answered = this.#answered(answer, () => `after the answer of ${where}`)
+      // What it says to a handler that has done nothing yet in this claim, it has said before.
+      const goesOn = (): void => void (this.#hasActed && this.#fuse.changed())
+      const answered = this.#answered(answer, () => `after the answer of ${where}`, undefined, goesOn)
       // A call that nobody awaits must not end the process when it fails.
       answered.catch(() => undefined)
       return answered
     }
   }
 
-  #body(where: string, body: Call): Call {
+  #cuttable(method: string, where: string, arg: unknown): unknown {
+    if (typeof arg === 'function') return this.#body('body', where, arg as Call)
+    if (!named.has(method) || typeof arg !== 'object' || arg === null || !('rollback' in arg)) return arg
+    const { rollback } = arg
+    return typeof rollback === 'function' ? { ...arg, rollback: this.#body('rollback', where, rollback as Call) } : arg
+  }
+
+  #body(what: 'body' | 'rollback', where: string, body: Call): Call {
     return (...args) => {
       const key = args.find(isStep)?.key
       const of = key === undefined ? where : `"${key}"`
-      if (this.pass(`before the body of ${of}`)) return never()
+      if (this.pass(`before the ${what} of ${of}`)) return never()
       if (key !== undefined) this.began.push(key)
-      const end = (): string => `after the body of ${of}`
+      this.act()
+      const end = (): string => {
+        this.#fuse.changed()
+        return `after the ${what} of ${of}`
+      }
       let answer: unknown
       try {
         answer = body(...args)
@@ -143,21 +163,29 @@ export class Mortal {
     }
   }
 
-  #answered(promise: Promise<unknown>, where: () => string, then?: (answer: unknown) => void): Promise<unknown> {
+  #answered(
+    promise: Promise<unknown>,
+    where: () => string,
+    then?: (answer: unknown) => void,
+    goesOn?: () => void,
+  ): Promise<unknown> {
     return promise.then(
       (answer) => {
         then?.(answer)
-        return this.pass(where()) ? never() : answer
+        if (this.pass(where())) return never()
+        goesOn?.()
+        return answer
       },
       (error: unknown) => {
         if (this.pass(where())) return never()
+        goesOn?.()
         throw error
       },
     )
   }
 }
 
-/** What takes a function that is a step's body. Any other function may make calls under keys of another scope. */
+/** What takes a step's body, and the options of one. */
 const named: ReadonlySet<string> = new Set(['step', 'transaction'])
 
 type Call = (...args: unknown[]) => unknown
@@ -171,6 +199,18 @@ export function never(): Promise<never> {
 
 function isMemo(value: unknown): value is NewMemo {
   return typeof value === 'object' && value !== null && 'ordinal' in value && 'key' in value
+}
+
+/** What is stored of an answer of the journal; undefined: nothing. */
+function outcomeOf(answer: StoredOutcome | WaitAnswer): StoredOutcome | undefined {
+  if (answer.kind === 'ended') return answer.outcome
+  return answer.kind === 'open' || answer.kind === 'refused' ? undefined : answer
+}
+
+/** Of a step's name, a signal or a workflow. */
+function nameOfCall(arg: unknown): string | undefined {
+  const name: unknown = typeof arg === 'object' && arg !== null ? Reflect.get(arg, 'name') : arg
+  return typeof name === 'string' ? name : undefined
 }
 
 function nameOf(value: unknown): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Client } from '../client/client.ts'
-import { custom, duration, flag, having, isShortText, whole } from '../define/checks.ts'
+import { custom, duration, flag, having, isShortText, shape, whole } from '../define/checks.ts'
 import { isWorkflow } from '../define/define-workflow.ts'
 import type { OptionTable } from '../define/option.ts'
 import { createOptionReader } from '../define/option-reader.ts'
@@ -8,7 +8,9 @@ import { createRegistry, type Registry } from '../define/registry.ts'
 import { ArgumentError, ConfigError } from '../model/errors.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
+import type { Signal } from '../model/signal.ts'
 import type { Workflow } from '../model/workflow.ts'
+import type { PlannedSignal } from './crash-mail.ts'
 import type { MockHandle, StepMock } from './step-mock.ts'
 
 /** What the calls of `holdfast/testing` take, each with its reader. */
@@ -51,6 +53,15 @@ export interface CrashPreparation {
   mockStep(name: string, how: StepMock, options?: MockOptions): MockHandle
 }
 
+/** A signal that `crashTest` sends to each run. */
+export interface CrashSignal {
+  /** As `client.signal` takes it. */
+  signal: Signal | string
+  payload?: unknown
+  /** How long after the run's start. Default: before it begins. */
+  after?: Duration | undefined
+}
+
 /** What `crashTest` takes after the input. */
 export interface CrashTestOptions {
   /** As that of `createTestRuntime`. */
@@ -61,6 +72,12 @@ export interface CrashTestOptions {
   timeout?: Duration | undefined
   /** Runs once, before the first run: for tables of your own, and mocks. Default: none. */
   prepare?: ((runtime: CrashPreparation) => unknown) | undefined
+  /** Those of the runs that it calls and starts, and of theirs. Processes die in these too. Default: none but its own. */
+  workflows?: readonly Workflow[] | undefined
+  /** Sent to each run, in the same way. Default: none. */
+  signals?: readonly CrashSignal[] | undefined
+  /** What a person answers at `run.park`, by the key of the step. Where nobody answers, its time-out comes. Default: none. */
+  answers?: Readonly<Record<string, unknown>> | undefined
 }
 
 interface ReadRuntimeOptions {
@@ -75,6 +92,9 @@ interface ReadCrashOptions {
   readonly maxPoints: number
   readonly timeout: number
   readonly prepare: ((runtime: CrashPreparation) => unknown) | undefined
+  readonly workflows: readonly Workflow[]
+  readonly signals: readonly PlannedSignal[]
+  readonly answers: Readonly<Record<string, unknown>>
 }
 
 interface ReadMockOptions {
@@ -147,6 +167,20 @@ const idleOptions: OptionTable<IdleOptions, { readonly skipTime: boolean }> = {
   },
 }
 
+function crashSignal(field: string): z.ZodType<PlannedSignal> {
+  return shape(
+    {
+      signal: z.custom<Signal | string>(
+        (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+        'a signal or its name',
+      ),
+      payload: z.unknown().optional(),
+      after: duration()(`${field}.after`).optional(),
+    },
+    '{ signal, payload, after }',
+  ).transform(({ signal, payload, after = 0 }) => ({ signal, payload, afterMs: after }))
+}
+
 const crashOptions: OptionTable<CrashTestOptions, ReadCrashOptions> = {
   connectionString,
   maxPoints: {
@@ -167,6 +201,27 @@ const crashOptions: OptionTable<CrashTestOptions, ReadCrashOptions> = {
     type: '(runtime) => unknown',
     check: custom((value) => typeof value === 'function', 'a function'),
     doc: 'Runs once, before the first run: for tables of your own, and mocks.',
+  },
+  workflows: {
+    type: 'Workflow[]',
+    default: [],
+    defaultNote: 'none but its own',
+    check: custom((value) => Array.isArray(value) && value.every(isWorkflow), 'a list of workflows'),
+    doc: 'Those of the runs that it calls and starts, and of theirs. Processes die in these too.',
+  },
+  signals: {
+    type: 'CrashSignal[]',
+    default: [],
+    defaultNote: 'none',
+    check: (field) => z.array(crashSignal(field), 'a list of { signal, payload, after }'),
+    doc: 'Sent to each run, in the same way.',
+  },
+  answers: {
+    type: 'Record<string, unknown>',
+    default: {},
+    defaultNote: 'none',
+    check: () => z.record(z.string(), z.unknown(), 'an object with an answer a step'),
+    doc: 'What a person answers at run.park, by the key of the step. Where nobody answers, its time-out comes.',
   },
 }
 

@@ -1,6 +1,6 @@
 import { Execution } from '../../src/execute/execution.ts'
 import { LeaseLostError, type Logger, type Workflow } from '../../src/index.ts'
-import type { Claim } from '../../src/model/claim.ts'
+import type { Claim, Undone } from '../../src/model/claim.ts'
 import { systemClock, type Clock } from '../../src/model/clock.ts'
 import type { Journal, Memo, NewMemo, PendingTry, StoredOutcome } from '../../src/model/journal.ts'
 import type { Ending } from '../../src/model/outcome.ts'
@@ -28,6 +28,8 @@ export interface MemoryRunOptions {
   readonly turnsToOpen?: number
   /** What comes for its waits; more only once nothing else is left. */
   readonly signals?: readonly MemorySignal[]
+  /** The run that it undoes. */
+  readonly undoes?: Undone
 }
 
 export interface BegunClaim {
@@ -92,7 +94,7 @@ export class MemoryRun implements PlayedRun {
       memos: journal.memos,
       tries: journal.tries,
       retries: 0,
-      undone: undefined,
+      undone: this.#options.undoes,
     }
     const execution = new Execution({ definition, claim, journal, lease: unleased, clock, log })
     this.#execution = execution

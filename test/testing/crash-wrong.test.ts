@@ -104,3 +104,81 @@ describe('crashTest finds', () => {
     expect(report).toEqual({ points: 0, outcome: undefined, problems: [{ kind: 'stuck', point: 'without a crash' }] })
   })
 })
+
+describe('around waits crashTest finds', () => {
+  const handled = { count: 0 }
+
+  test('a branch on the time of day', async () => {
+    const real = Date.now
+    vi.spyOn(Date, 'now').mockImplementation(() => 2 * Math.floor(real() / 2) + (handled.count % 2))
+    try {
+      const report = await crash(async (run) => {
+        handled.count += 1
+        const isOdd = Date.now() % 2 === 1
+        await run.sleep('nap', '1h')
+        await (isOdd ? run.step('odd', () => 1) : run.step('even', () => 1))
+      })
+      expect(kinds(report)).toEqual(['divergence'])
+    } finally {
+      vi.restoreAllMocks()
+    }
+  })
+
+  test('chance that decides how long to sleep, even without a crash', async () => {
+    vi.spyOn(Math, 'random').mockImplementation(() => (handled.count % 2) / 2)
+    try {
+      const report = await crash(async (run) => {
+        handled.count += 1
+        await (Math.random() < 0.5 ? run.sleep('briefly', '1h') : run.sleep('long', '2h'))
+      })
+      expect(kinds(report)).toEqual(['divergence'])
+      expect(report.problems[0]).toMatchObject({ point: 'without a crash' })
+    } finally {
+      vi.restoreAllMocks()
+    }
+  })
+
+  test('chance that decides which child is called', async () => {
+    const child = defineWorkflow({ name: 'child', handler: (_, run) => run.step('one', () => 1) })
+    const other = defineWorkflow({ name: 'other', handler: (_, run) => run.step('one', () => 1) })
+    const report = await crashTest(
+      define(async (run) => {
+        handled.count += 1
+        return await run.call(handled.count % 2 === 0 ? child : other)
+      }),
+      undefined,
+      { connectionString, workflows: [child, other], maxPoints: 4 },
+    )
+    expect(kinds(report)).toContain('divergence')
+  })
+
+  test('raw promises that decide which wait comes first', async () => {
+    const raw = async (turns: number): Promise<void> => {
+      for (let left = turns; left > 0; left -= 1) await turn()
+    }
+    const report = await crash(async (run) => {
+      handled.count += 1
+      const [slow, quick] = handled.count % 2 === 0 ? [20, 1] : [1, 20]
+      await Promise.all([raw(slow).then(() => run.sleep('one', '1h')), raw(quick).then(() => run.sleep('two', '1h'))])
+    })
+    expect(kinds(report)).toContain('divergence')
+  })
+
+  test('a raw promise that no claim waits for, since it is at rest beside it', async () => {
+    const answer = (): Promise<string> => new Promise(() => undefined)
+    const report = await crash((run) => Promise.race([run.waitFor('answer'), answer()]))
+    expect(report.problems).toEqual([{ kind: 'stuck', point: 'without a crash' }])
+  })
+
+  test('a wait for what only the process that died would have done', async () => {
+    const sent = new Set<string>()
+    const report = await crash(async (run) => {
+      const isFirst = !sent.has(run.id)
+      sent.add(run.id)
+      await run.step('one', () => 1)
+      return await (isFirst ? run.step('two', () => 2) : run.waitFor('go'))
+    })
+    expect(kinds(report)).toContain('stuck')
+    expect(kinds(report)).toContain('divergence')
+  })
+})

@@ -114,6 +114,11 @@ describe('what cannot be is refused', () => {
     ['maxPoints', { maxPoints: 0 }, 'ARGUMENT'],
     ['timeout', { timeout: 'soon' }, 'DURATION'],
     ['prepare', { prepare: 7 }, 'ARGUMENT'],
+    ['workflows', { workflows: [seven, 'seven'] }, 'ARGUMENT'],
+    ['signals.0.name', { signals: [{ signal: 'go', name: 'go' }] }, 'ARGUMENT'],
+    ['signals.0.signal', { signals: [{ signal: 7 }] }, 'ARGUMENT'],
+    ['signals.after', { signals: [{ signal: 'go' }, { signal: 'go', after: 'soon' }] }, 'DURATION'],
+    ['answers', { answers: 'yes' }, 'ARGUMENT'],
     ['points', { points: 7 }, 'ARGUMENT'],
   ])('by crashTest: %s', async (field, options, code) => {
     const refused = crashTest(seven, undefined, { connectionString, ...options } as never)

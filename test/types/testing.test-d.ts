@@ -1,7 +1,7 @@
 // Never run: `tsc --noEmit` is the test. Each @ts-expect-error fails the compilation if its line were accepted.
 
 import { z } from 'zod'
-import { defineWorkflow } from '../../src/index.ts'
+import { defineSignal, defineWorkflow } from '../../src/index.ts'
 import type { Client, EndlessError, FailureCause, Queryable, State, Step, Worker } from '../../src/index.ts'
 import { crashTest, createTestRuntime } from '../../src/testing.ts'
 import type {
@@ -9,6 +9,7 @@ import type {
   CrashPreparation,
   CrashProblem,
   CrashReport,
+  CrashSignal,
   CrashTestOptions,
   IdleOptions,
   MockHandle,
@@ -25,6 +26,7 @@ const welcome = defineWorkflow({
   input: z.object({ email: z.email() }),
   handler: ({ email }) => ({ userId: email }),
 })
+const paid = defineSignal({ name: 'paid', schema: z.number() })
 const bare = defineWorkflow({ name: 'bare', handler: () => 7 })
 
 // a runtime, with every option
@@ -97,7 +99,12 @@ const all: CrashTestOptions = {
     preparation.mockStep('charge', 1)
     await fetch(preparation.connectionString)
   },
+  workflows: [welcome, bare],
+  signals: [{ signal: paid, payload: 7, after: '1h' }, { signal: 'go' }],
+  answers: { check: true },
 }
+const sent: CrashSignal = { signal: 'go' }
+void sent
 void crashTest(welcome, { email: 'a@b.c' }, all)
 void crashTest(bare)
 void crashTest(bare, undefined, { timeout: 50 })
@@ -107,12 +114,15 @@ void crashTest(welcome)
 void crashTest(welcome, { email: 7 })
 // @ts-expect-error -- no such option
 void crashTest(bare, undefined, { points: 7 })
+// @ts-expect-error -- which signal?
+void crashTest(bare, undefined, { signals: [{ payload: 7 }] })
 
 declare const report: CrashReport
 expectType<Equal<typeof report.points, number>>()
 expectType<Equal<typeof report.outcome, CrashOutcome | undefined>>()
 expectType<Equal<CrashOutcome['state'], State>>()
 expectType<Equal<CrashOutcome['failure'], FailureCause | undefined>>()
+expectType<Equal<NonNullable<CrashOutcome['rollback']>['undone'], readonly string[]>>()
 expectType<Equal<CrashProblem['kind'], 'ran_again' | 'divergence' | 'other_outcome' | 'stuck'>>()
 for (const problem of report.problems) {
   expectType<Equal<typeof problem.point, string>>()
