@@ -1,29 +1,34 @@
 -- For `crashTest`, in a database of `holdfast/testing`: what goes on next in the family of a run.
 
--- A run, the runs that went on where it and others of these ended, their children, and what undoes any of them.
+-- A run, the runs that went on where it and others of these ended, their children, and what undoes any of them. In plpgsql,
+-- which keeps its plan for a session.
 create function holdfast.test_family(_root uuid) returns uuid[]
-language sql stable as $$
-  with recursive family (id) as (
-    select _root
-    union
-    select r.id from family f cross join lateral (
-      select c.id from holdfast.runs c where c.parent_id = f.id
-      union all
-      select p.continued_as from holdfast.runs p where p.id = f.id and p.continued_as is not null
-      union all
-      select w.child_id from holdfast.waits w where w.run_id = f.id and w.child_id is not null
-    ) r
-  )
-  select array_agg(f.id) from family f
+language plpgsql stable set plan_cache_mode = force_generic_plan as $$
+begin
+  return (
+    with recursive family (id) as (
+      select _root
+      union
+      select r.id from family f cross join lateral (
+        select c.id from holdfast.runs c where c.parent_id = f.id
+        union all
+        select p.continued_as from holdfast.runs p where p.id = f.id and p.continued_as is not null
+        union all
+        select w.child_id from holdfast.waits w where w.run_id = f.id and w.child_id is not null
+      ) r
+    )
+    select array_agg(f.id) from family f
+  );
+end
 $$;
 
 -- Ends the claims of processes that have died, and gives back the attempts that this costs their runs; then answers the run
--- that goes on next: children before who waits for them, since time is not to pass meanwhile. `last` is where the family's
--- own run is now, as the last of its chain. If no run can go on: one that is parked at one of these steps, and which step;
--- or else time moves on, to when the first of the family is due but not past `_until_ms`, and whoever is due goes on.
+-- that goes on next: children before who waits for them, since time is not to pass meanwhile. If no run can go on: one that
+-- is parked at one of these steps, and which step; or else time moves on, to when the first of the family is due but not past
+-- `_until_ms`, and whoever is due goes on. `is_over`: the run has ended, and no other goes on in its place.
 create function holdfast.test_next(_root uuid, _answered text[], _until_ms double precision)
-returns table (id uuid, workflow text, step text, last uuid, is_over boolean, at_ms double precision, ahead_ms double precision)
-language plpgsql as $$
+returns table (id uuid, workflow text, step text, is_over boolean, at_ms double precision, ahead_ms double precision)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   _family uuid[] := holdfast.test_family(_root);
@@ -64,7 +69,7 @@ begin
     perform holdfast.promote_due(500);
   end loop;
   return query
-  select coalesce(_next.id, _parked.run_id), _next.workflow, _parked.key, l.id, l.ended_at is not null,
+  select coalesce(_next.id, _parked.run_id), _next.workflow, _parked.key, l.ended_at is not null,
     extract(epoch from holdfast._now())::double precision * 1000,
     (select extract(epoch from c.ahead)::double precision * 1000 from holdfast.test_clock c)
   from holdfast.runs l where l.id = holdfast._last_of_chain(_root);

@@ -38,8 +38,7 @@ export interface Next {
   readonly id: string | undefined
   readonly workflow: string
   readonly step: string | undefined
-  /** The last of its chain, and whether it has ended. */
-  readonly last: string
+  /** The family's first run has ended, and no other goes on in its place. */
   readonly isOver: boolean
   readonly atMs: number
   readonly aheadMs: number
@@ -49,7 +48,6 @@ interface NextRow {
   readonly id: string | null
   readonly workflow: string | null
   readonly step: string | null
-  readonly last: string
   readonly is_over: boolean
   readonly at_ms: number
   readonly ahead_ms: number
@@ -68,7 +66,6 @@ export async function nextOf(
       id: row.id ?? undefined,
       workflow: row.workflow ?? '',
       step: row.step ?? undefined,
-      last: row.last,
       isOver: row.is_over,
       atMs: row.at_ms,
       aheadMs: row.ahead_ms,
