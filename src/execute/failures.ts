@@ -18,6 +18,7 @@ export interface Failure {
 export class Failures {
   readonly #journal: Journal
   readonly #open = new Set<Failure>()
+  readonly #held = new Set<Promise<unknown>>()
 
   constructor(journal: Journal) {
     this.#journal = journal
@@ -38,13 +39,21 @@ export class Failures {
     return failure
   }
 
-  /** Resolves when every failure handed out so far is durable; undefined if there is none. */
+  /** Nothing that is called from now on begins before this is kept. */
+  hold(keeping: Promise<unknown>): void {
+    this.#held.add(keeping)
+    const release = (): void => void this.#held.delete(keeping)
+    keeping.then(release, release)
+  }
+
+  /** Resolves when every failure handed out so far is durable, and what is held for; undefined if there is none. */
   keepPassed(): Promise<unknown> | undefined {
-    if (this.#open.size === 0) return undefined
+    if (this.#open.size === 0 && this.#held.size === 0) return undefined
     const keeping = [...this.#open].flatMap((failure) => {
       if (failure.isHanded) failure.keeping ??= this.#journal.keep(failure.memo).then(() => this.#open.delete(failure))
       return failure.keeping ?? []
     })
-    return keeping.length === 0 ? undefined : Promise.all(keeping)
+    const all = [...keeping, ...this.#held]
+    return all.length === 0 ? undefined : Promise.all(all)
   }
 }

@@ -67,7 +67,10 @@ export class Operations {
     // What was kept and comes after this place was made by code that did not have it.
     const choose = (): number => (this.calls.ledger.nextUnread ? wayBefore : max)
     const body = { kind: 'plain', run: choose } as const
-    const version = (await this.steps.call(`[version]${name}`, noStepOptions, body, true)) as number
+    const kept = this.steps.call(`[version]${name}`, noStepOptions, body, true)
+    // What runs beside it must not be on record first: it would seem to be from before this place.
+    this.calls.failures.hold(kept)
+    const version = (await kept) as number
     if (version >= min && version <= max) return version
     throw new VersionError(`The run went version ${version} of "${name}", and its code knows ${min} to ${max}.`, {
       field: 'name',

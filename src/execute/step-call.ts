@@ -35,7 +35,7 @@ export class StepCall {
   /** Whether the body or the journal is to blame for what is thrown: a body may throw another run's LeaseLostError. */
   #isInBody = false
 
-  constructor(calls: Calls, call: Call, options: ResolvedStepOptions, body: Body, caller: Caller) {
+  constructor(calls: Calls, call: Call, options: ResolvedStepOptions, body: Body, caller: Caller, isAside: boolean) {
     this.#calls = calls
     this.#call = call
     this.#options = options
@@ -44,7 +44,7 @@ export class StepCall {
     this.#tries = call.pendingTry?.tries ?? 0
     this.#beganAt = calls.options.clock.monotonic()
     // By this call the handler has gone past every failure it has met.
-    this.#passed = calls.failures.keepPassed()
+    this.#passed = isAside ? undefined : calls.failures.keepPassed()
     this.#passed?.catch(() => undefined)
   }
 

@@ -47,7 +47,7 @@ export class Steps {
         if (options.rollback && memo.kind === 'answer') this.#onUndoable?.({ memo, options })
         handOut(memo, definition, caller)
       },
-      begin: (call, caller) => void new StepCall(this.#calls, call, options, body, caller).run(),
+      begin: (call, caller) => void new StepCall(this.#calls, call, options, body, caller, isAside).run(),
     })
   }
 

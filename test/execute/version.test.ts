@@ -108,3 +108,19 @@ test('I7: a version that is not known any more costs an attempt, so that a deplo
   expect((await run.claim(at(3, 3)))?.outcome).toMatchObject({ kind: 'retry', error: { name: VersionError.name } })
   expect((await run.claim(at(2, 3)))?.outcome).toMatchObject({ kind: 'done', output: { json: '2' } })
 })
+
+test('a run that is new goes the newest way, wherever it dies beside other steps', async () => {
+  const workflow = defineWorkflow({
+    name: 'beside',
+    handler: async (_, run) => {
+      const [version] = await Promise.all([run.version('place', 1, 2), run.step('beside', () => 3)])
+      return version
+    },
+  })
+  for (let turns = 1; turns <= 20; turns += 1) {
+    // The version takes longer to be kept than the step beside it.
+    const run = new MemoryRun({ turnsToKeep: [5, 1] })
+    const end = (await run.claim(workflow, { death: { turns } })) ?? (await run.claim(workflow))
+    expect(end?.outcome).toMatchObject({ kind: 'done', output: { json: '2' } })
+  }
+})
