@@ -135,12 +135,14 @@ begin
   if cardinality(_settled) < cardinality(_ids) then
     return query
     select i.n::integer, holdfast._lost_reason(i.id, i.token), none.*
-    from unnest(_ids, _tokens, _outcomes) with ordinality i (id, token, outcome, n)
+    from unnest(_ids, _tokens, _outcomes, _details) with ordinality i (id, token, outcome, details, n)
     left join holdfast._claims(null, _at, null, null) none on false
     where not exists (
       select from holdfast.all_claims c
       where c.run_id = i.id and c.token = i.token and c.worker_id = _worker and c.ended_at is not null
-        and c.outcome in (case i.outcome when 'continued' then 'done' else i.outcome end, 'failed'));
+        and c.outcome in (case i.outcome when 'continued' then 'done' else i.outcome end, 'failed')
+        and (c.outcome <> 'done' or (i.details -> 'next' ->> 'id')::uuid is not distinct from (
+          select r.continued_as from holdfast.runs r where r.id = i.id limit 1)));
   end if;
 end
 $$;
