@@ -7,7 +7,8 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     setupFiles: 'test/support/set-up.ts',
     pool: 'forks',
-    maxWorkers: 2,
+    // Many tests wait: one more than there are processors.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // What a test waits for comes when it comes: on a busy machine that is later.

@@ -36,11 +36,7 @@ const stages = [
   { name: 'chaos: storm', command: ['test/chaos/run.mjs', 'storm', '--short'] },
   { name: 'chaos: outages', command: ['test/chaos/run.mjs', 'outages', '--short'] },
   { name: 'chaos: limits', command: ['test/chaos/run.mjs', 'limits', '--short'] },
-  { name: 'example: orders', command: ['scripts/start.mjs', 'orders'] },
-  { name: 'example: agent', command: ['scripts/start.mjs', 'agent'] },
-  { name: 'example: approval', command: ['scripts/start.mjs', 'approval'] },
-  { name: 'example: digest', command: ['scripts/start.mjs', 'digest'] },
-  { name: 'example: import', command: ['scripts/start.mjs', 'import'] },
+  { name: 'examples', command: ['scripts/examples.mjs'] },
 ]
 
 function run(command) {

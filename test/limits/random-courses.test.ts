@@ -164,7 +164,7 @@ class Course {
   }
 }
 
-test.each(Array.from({ length: 40 }, (_, n) => n))(
+test.each(Array.from({ length: 25 }, (_, n) => n))(
   'LIMIT-03: any course leaves nothing forgotten (%i)',
   async (seed) => {
     const session = await connect(database)
