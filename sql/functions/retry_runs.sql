@@ -24,12 +24,7 @@ begin
   where r.id = any(_ids) and r.key is not null and r.state in ('failed', 'cancelled')
   order by r.workflow, r.key
   on conflict do nothing;
-  perform 1 from (
-    select from holdfast.keys k join holdfast.runs r on r.workflow = k.workflow and r.key = k.key
-    where r.id = any(_ids)
-    order by k.workflow, k.key
-    for update of k
-  ) keyed;
+  perform holdfast._lock_keys(_ids);
   perform 1 from (
     select from holdfast.runs r
     where r.id = any(_ids || array(select u.undoes from holdfast.runs u where u.id = any(_ids) and u.undoes is not null))

@@ -35,12 +35,7 @@ begin
   _given := holdfast._give_places(_ids);
   _at := coalesce(_given._at, holdfast._now());
   if 'continued' = any(_outcomes) then
-    perform 1 from (
-      select from holdfast.keys k join holdfast.runs r on r.workflow = k.workflow and r.key = k.key
-      where r.id = any(_ids)
-      order by k.workflow, k.key
-      for update of k
-    ) keyed;
+    perform holdfast._lock_keys(_ids);
   end if;
   with locked as materialized (
     select r.id, r.token, r.worker_id, r.attempt >= r.max_attempts as is_last, r.deadline_at

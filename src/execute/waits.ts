@@ -116,7 +116,6 @@ export class Waits {
 
   async #begin(wait: OpenWait, ask: () => Ask | Promise<Ask>, passed: Promise<unknown> | undefined): Promise<void> {
     try {
-      // What was checked wrongly must not hold the lease's loss back.
       if (passed) await passed
       wait.asked = await ask()
     } catch (error) {

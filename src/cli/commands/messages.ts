@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { userInfo } from 'node:os'
 import type { Parked } from '../../client/messenger.ts'
+import { byWhom, whoIs, type ByFlags } from '../by-whom.ts'
 import { withClient, withConnection, type ConnectionFlags } from '../connection.ts'
 import { readJson } from '../read-json.ts'
 import { printable, printJson } from '../show.ts'
@@ -15,10 +15,9 @@ interface ParkedFlags extends ConnectionFlags {
   readonly json?: boolean
 }
 
-interface UnparkFlags extends ConnectionFlags {
+interface UnparkFlags extends ConnectionFlags, ByFlags {
   readonly answer: string
   readonly step?: string
-  readonly by?: string
 }
 
 /** The commands that send something to a run that waits for it. */
@@ -49,14 +48,14 @@ export function addMessages(program: Command): void {
       }),
     )
 
-  withConnection(program.command('unpark'))
+  byWhom(withConnection(program.command('unpark')))
     .description('answer what a parked run waits for')
     .argument('<run>', 'its id')
     .requiredOption('--answer <json>', 'the answer, as JSON')
     .option('--step <key>', 'what it is parked at, where it is parked at several')
-    .option('--by <name>', 'who answers (default: the user of this system)')
-    .action((run: string, { answer, step, by = userInfo().username, ...flags }: UnparkFlags) =>
+    .action((run: string, { answer, step, ...flags }: UnparkFlags) =>
       withClient(flags, async (client) => {
+        const by = whoIs(flags)
         await client.unpark(run, readJson(answer, '--answer'), { step, by })
         console.log(`${run} answered by ${printable(by)}`)
       }),
