@@ -54,7 +54,7 @@ export async function playFinance(client: Client): Promise<string> {
       continue
     }
     console.log(`Parked: ${parked.reason}`)
-    console.log(`  answered as by: workflow unpark ${parked.run} '{"isFine": true}'`)
+    console.log(`  answered as by: workflow unpark ${parked.run} --answer '{"isFine": true}'`)
     await client.unpark(parked.run, { isFine: true }, { by: 'frances' })
     return parked.run
   }

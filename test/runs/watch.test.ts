@@ -19,14 +19,15 @@ async function seen(views: AsyncIterable<RunView>, onView?: (view: RunView) => u
 }
 
 test('RUN-11: watch gives the run as it is, then after each change, and ends when it is done', async () => {
-  const go = signal()
+  const [go, isSeen] = [signal(), signal()]
   const workflow = defineWorkflow({
     name: 'watched',
     handler: async (_, run) => {
       if (run.attempt === 1) return run.retry('1ms')
       await go.promise
       run.progress('half')
-      await run.step('noted', () => undefined)
+      // What is said right before the end may come too late.
+      await isSeen.promise
       return 'over'
     },
   })
@@ -36,6 +37,7 @@ test('RUN-11: watch gives the run as it is, then after each change, and ends whe
   const states = seen(client.watch(run), (view) => {
     all.push(view)
     if (view.state === 'running' && view.attempt === 2) go.give()
+    if (view.progress === 'half') isSeen.give()
   })
   await startWorker(database, { workflows: [workflow] })
 
