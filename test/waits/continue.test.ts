@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorkflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
+import { variant } from '../support/variant.ts'
 import { becomes } from '../support/waiting.ts'
 import { openClient, signal, startWorker } from '../support/worker.ts'
 
@@ -13,10 +14,17 @@ const counts = defineWorkflow({
   handler: (left, run) => (left === 0 ? run.key : run.continueAs(left - 1)),
 })
 
-test('WAIT-03: continueAs ends the run and begins the next under its key, to the end of a chain of fifty', async () => {
+test('WAIT-03: continueAs ends the run and begins the next under its key, to the end of a long chain', async () => {
   const client = openClient(database)
   await startWorker(database, { workflows: [counts] })
-  const started = await client.start(counts, 50, { key: 'k', metadata: { from: 'test' }, priority: 3, maxAttempts: 7 })
+  // Where nobody is told, each run waits for the queue's next look.
+  const length = variant.isSilent ? 5 : 50
+  const started = await client.start(counts, length, {
+    key: 'k',
+    metadata: { from: 'test' },
+    priority: 3,
+    maxAttempts: 7,
+  })
   expect(await client.result(started)).toBe('k')
   const first = await client.get(started)
   expect(first).toMatchObject({ state: 'done', output: undefined, continuedAs: expect.any(String) as string })
@@ -25,7 +33,7 @@ test('WAIT-03: continueAs ends the run and begins the next under its key, to the
      where id = $1 or chain_id = $1 order by input::text::int desc`,
     [started.id],
   )
-  expect(rows).toHaveLength(51)
+  expect(rows).toHaveLength(length + 1)
   for (const [index, row] of rows.entries()) {
     expect(row).toMatchObject({ state: 'done', priority: 3, max_attempts: 7, metadata: { from: 'test' }, attempt: 1 })
     expect((await client.get(row.id))?.continuedAs).toBe(rows[index + 1]?.id)
