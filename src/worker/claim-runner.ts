@@ -138,6 +138,7 @@ export class ClaimRunner {
         return undefined
       }
       const isAsking = claim.isLimited && this.#concurrency > 1 && !this.#isClosed && this.#clock.monotonic() < until
+      held.isSettling = true
       const next = await this.#settle(claim, { ...ending, outcome }, isAsking ? definition.leaseMs : undefined, log)
       this.#slots.free(id)
       return next

@@ -100,9 +100,10 @@ export class Claimer {
     for (let asked; (asked = this.#asked.get(run));) await asked.then(ignore, ignore)
     const held = this.#slots.get(run)
     if (held) {
-      const isOld = ticket.token === undefined || ticket.token < held.claim.token
+      // What came for a run is seen by its claim's settle, unless that was sent before.
+      const isOld = ticket.token === undefined ? !held.isSettling : ticket.token < held.claim.token
       if (isOld) return undefined
-      // Its claim has ended in the database, and the word of it is on its way here.
+      // Its claim has ended in the database, or is about to, and the word of it is on its way here.
       await this.#slots.whenFree(run)
       return await this.#claimRun(ticket, leaseMs)
     }

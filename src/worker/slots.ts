@@ -7,6 +7,8 @@ export interface Held {
   readonly claim: Claim
   readonly execution: Execution
   readonly lease: HeldLease
+  /** Its settle is on its way: the database may have ended the claim, and looks no more at what comes for the run. */
+  isSettling?: boolean | undefined
   /** It was stopped because this process was late, not because the database could not be asked. */
   isLate?: boolean | undefined
 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import { Database } from '../../src/db/database.ts'
 import { defineWorkflow } from '../../src/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { newId } from '../support/runs.ts'
 import { becomes } from '../support/waiting.ts'
-import { openClient, startWorker } from '../support/worker.ts'
+import { openClient, signal, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 
@@ -84,4 +85,29 @@ test('WAIT-02: a signal whose ticket got lost wakes its run all the same', async
   await database.query(`update holdfast.signals set sent_at = now() - interval '3 s' where taken_by is null`)
   await startWorker(database, { workflows: [waits] })
   expect(await client.result(started)).toBe('found')
+})
+
+test('WAIT-02: a signal wakes a run whose suspension has been made while the word of that is on its way to the worker', async () => {
+  const [isMade, arrive] = [signal(), signal()]
+  class SlowDatabase extends Database {
+    override async call<Row>(fn: string, values: readonly unknown[]): Promise<Row[]> {
+      // A sweep would find the signal later: it is the ticket that is to wake the run.
+      if (fn === 'mend_signals') return []
+      const rows = await super.call<Row>(fn, values)
+      if (fn === 'settle_runs') {
+        isMade.give()
+        await arrive.promise
+      }
+      return rows
+    }
+  }
+  await startWorker(database, { workflows: [waits], kind: SlowDatabase })
+  const client = openClient(database)
+  const started = await client.start(waits)
+  await isMade.promise
+  await client.signal(started, 'word', 'in time')
+  const untaken = `select from holdfast_queue._private_jobs j where j.payload ->> 'run' = $1 and j.locked_by is null`
+  await expect.poll(async () => (await database.query(untaken, [started.id])).rows).toEqual([])
+  arrive.give()
+  expect(await client.result(started)).toBe('in time')
 })
