@@ -33,9 +33,16 @@ export const queueTypes: pg.CustomTypesConfig = typeParsers({ numbers: [21, 23],
  * claim finds nothing to do. So no run waits for the disk on that account; starts, claims and settles do not go this way.
  *
  * A plan for all calls of a statement is made early, when the queue may be known to be empty, and is kept: fetches then compare
- * every ticket with every other. So each is planned anew.
+ * every ticket with every other. So each is planned anew, but for merge joins: to weigh one the planner looks for the least id,
+ * past all the tickets that were deleted lately.
  */
-const queueSetup = `${sessionSetup};set timezone = 'UTC';set synchronous_commit = off;set plan_cache_mode = force_custom_plan`
+const queueSetup = [
+  sessionSetup,
+  `set timezone = 'UTC'`,
+  'set synchronous_commit = off',
+  'set plan_cache_mode = force_custom_plan',
+  'set enable_mergejoin = off',
+].join(';')
 
 type ConnectCallback = (error: Error | undefined, client?: pg.PoolClient, release?: () => void) => void
 
