@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { ensureInstalled, root } from './bootstrap.mjs'
 import { whyNoEngine } from './engine.mjs'
 
@@ -79,6 +80,21 @@ function readReport() {
   }
 }
 
+/** Each failed test by name with the start of its message: whoever is shown only the end of the output needs no more. */
+function listFailures({ testResults }) {
+  return testResults
+    .flatMap(({ name, message, assertionResults }) => {
+      const failed = assertionResults.filter(({ status }) => status === 'failed')
+      // A file that could not be loaded has no tests.
+      if (failed.length === 0) return message ? [{ name, title: '', messages: [message] }] : []
+      return failed.map(({ fullName, failureMessages }) => ({ name, title: fullName, messages: failureMessages }))
+    })
+    .map(({ name, title, messages }) => {
+      const why = stripVTControlCharacters(messages.join('\n')).trimEnd().split('\n').slice(0, 6)
+      return [`${relative(root, name)} > ${title}`, ...why.map((line) => `  ${line}`)].join('\n')
+    })
+}
+
 ensureInstalled()
 const args = process.argv.slice(2)
 if (args.length > 0) {
@@ -88,6 +104,9 @@ if (args.length > 0) {
   const counts = readReport()
   console.log(`\n${done.join('\n')}`)
   if (failed) console.error(`\nThe gate stopped at: ${failed}`)
-  if (counts) console.log(`\n${counts.numPassedTests} passed, ${counts.numFailedTests} failed`)
+  if (counts) {
+    for (const failure of listFailures(counts)) console.log(`\n${failure}`)
+    console.log(`\n${counts.numPassedTests} passed, ${counts.numFailedTests} failed`)
+  }
   process.exitCode = failed ? 1 : 0
 }
