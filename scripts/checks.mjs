@@ -9,6 +9,7 @@ import { contractIds } from './checks/contract-ids.mjs'
 import { errorCatalogue } from './checks/error-catalogue.mjs'
 import { fileLength } from './checks/file-length.mjs'
 import { leftovers } from './checks/leftovers.mjs'
+import { patience } from './checks/patience.mjs'
 import { sqlClock } from './checks/sql-clock.mjs'
 import { sqlFunctions } from './checks/sql-functions.mjs'
 import { stateTable } from './checks/state-table.mjs'
@@ -24,6 +25,7 @@ const checks = {
   clock,
   words,
   leftovers,
+  patience,
   'file-length': fileLength,
 }
 

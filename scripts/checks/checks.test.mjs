@@ -8,6 +8,7 @@ import { contractIds } from './contract-ids.mjs'
 import { errorCatalogue } from './error-catalogue.mjs'
 import { fileLength } from './file-length.mjs'
 import { leftovers } from './leftovers.mjs'
+import { patience } from './patience.mjs'
 import { sqlClock } from './sql-clock.mjs'
 import { sqlFunctions } from './sql-functions.mjs'
 import { stateTable } from './state-table.mjs'
@@ -188,6 +189,13 @@ test('sql-functions: every name of ours stands behind the exact schema that the 
   }
   const fine = 'with runs as (select 1) select * from runs; perform 1 from holdfast.runs runs where runs.id = x.x(1);'
   await refuses(sqlFunctions, { ...fn(fine), ...table }, ...notNeeded)
+})
+
+test('patience: a wait of a test without a timeout', async () => {
+  const file = 'test/x.test.ts'
+  await refuses(patience, { [file]: 'await vi.waitFor(\n() => f(1, 2))' }, /x\.test\.ts:1 vi\.waitFor gives up/)
+  await refuses(patience, { [file]: 'await vi.waitUntil(f)' }, /gives up after a second/)
+  await refuses(patience, { [file]: 'await vi.waitFor(f, 15_000)', 'src/x.ts': 'vi.waitFor(f)' })
 })
 
 test('clock: new Date() without a time, and Date() with or without', async () => {

@@ -3,12 +3,16 @@ import { defineWorkflow } from '../../src/index.ts'
 import { claimByHand, expire } from '../support/claim-by-hand.ts'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
-import { variant } from '../support/variant.ts'
 import { openClient, startWorker } from '../support/worker.ts'
 
 const database = useDatabase()
 const leaseMs = 1_500
-const workflow = defineWorkflow({ name: 'expiring', lease: leaseMs, handler: (_, run) => run.attempt })
+const workflow = defineWorkflow({
+  name: 'expiring',
+  lease: leaseMs,
+  retry: { initial: '1h', max: '1h' },
+  handler: (_, run) => run.attempt,
+})
 const other = defineWorkflow({ name: 'something else', handler: () => undefined })
 
 interface LostClaim {
@@ -35,15 +39,8 @@ test('LEASE-04: a lease that ran out is requeued within a sweep, without backoff
 
   const [lost] = await lostClaims(id)
   expect(lost).toMatchObject({ attempt: 1, outcome: 'lease_lost' })
-  // Not before its time, and by the next sweep, which is 0.3 s later at most on a quiet machine.
+  // Not before its time; and the second claim came although a backoff would last an hour.
   expect(lost?.ended_late_by).toBeGreaterThanOrEqual(0)
-  expect(lost?.ended_late_by).toBeLessThan(1_000)
-  const { rows } = await database.query(
-    `select r.claimed_at - c.ended_at < $2::interval as is_at_once
-     from holdfast.runs r join holdfast.claims c on c.run_id = r.id where r.id = $1`,
-    [id, variant.isSilent ? '1.5 s' : '0.5 s'],
-  )
-  expect(rows).toEqual([{ is_at_once: true }])
 })
 
 test('LEASE-04: on the last attempt the run fails with lease_expired, although nobody runs that workflow', async () => {

@@ -74,21 +74,22 @@ test('RUN-04: with one slot nothing is handed over, and the order is exact betwe
 })
 
 test('LIMIT-04: a backlog under a limit does not keep the slots from others', async () => {
-  let done = 0
+  let hasRun = false
+  // It does not get shorter until the other one has run.
   const limited = defineWorkflow({
     name: 'backlog',
     concurrency: 2,
     handler: async () => {
       await systemClock.sleep(5)
-      done += 1
+      if (!hasRun) await client.start(limited)
     },
   })
-  const other = defineWorkflow({ name: 'beside it', priority: 1, handler: () => done })
+  const other = defineWorkflow({ name: 'beside it', priority: 1, handler: () => void (hasRun = true) })
   const client = openClient(database)
-  const runs = await client.startMany(limited, items(400))
+  const runs = await client.startMany(limited, items(100))
   await setAside('backlog')
   const beside = await client.start(other, undefined, { delay: 300 })
   await startWorker(database, { workflows: [limited, other], concurrency: 2 })
-  expect(await client.result(beside)).toBeLessThan(300)
+  await client.result(beside)
   await Promise.all(runs.map((run) => client.result(run)))
 })

@@ -50,10 +50,10 @@ test.skipIf(isDeaf)(
         .map(({ fields }) => fields['limits'])
     expect(told()).toEqual([])
     await session.call('set_limits', workflow.name, { concurrency: 1 }, 'ada')
-    await vi.waitFor(() => expect(told()).toEqual([{ concurrency: 1, isFair: false }]))
+    await vi.waitFor(() => expect(told()).toEqual([{ concurrency: 1, isFair: false }]), 15_000)
     await session.call('pause_workflow', workflow.name, 'ada', null)
     await session.call('set_limits', workflow.name, { concurrency: 2 }, 'ada')
-    await vi.waitFor(() => expect(told()).toContainEqual({ concurrency: 2, isFair: false }))
+    await vi.waitFor(() => expect(told()).toContainEqual({ concurrency: 2, isFair: false }), 15_000)
     expect(told()).toHaveLength(2)
   },
 )

@@ -182,5 +182,5 @@ test('LIMIT-03: a ticket that got lost is made good by the sweep', async () => {
   await vi.waitFor(async () => {
     const { rows } = await database.query(`select aside from holdfast.lines where workflow = 'lost ticket'`)
     expect(rows).toEqual([{ aside: 0 }])
-  })
+  }, 15_000)
 })

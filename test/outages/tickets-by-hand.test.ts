@@ -74,7 +74,7 @@ test('LEASE-04: a run whose ticket is gone gets another when its lease is lost',
   await meddle('deleted', started.id)
   await startWorker(database, { workflows: [workflow] })
   await loseLease(database, started.id)
-  await vi.waitFor(() => expect(bodies).toEqual([started.id, started.id]), 5_000)
+  await vi.waitFor(() => expect(bodies).toEqual([started.id, started.id]), 15_000)
   end()
   expect(await client.result(started)).toBe(2)
   const { rows } = await database.query('select outcome from holdfast.all_claims where run_id = $1 order by token', [

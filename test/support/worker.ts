@@ -7,12 +7,12 @@ import { silentLogger } from '../../src/trace/bound-logger.ts'
 import type { Timings } from '../../src/worker/timings.ts'
 import { WorkerCore } from '../../src/worker/worker.ts'
 import type { Address } from './database.ts'
-import { fastTimings } from './fast-timings.ts'
+import { fastTimings, rareLooks } from './fast-timings.ts'
 import { HandClock } from './hand-clock.ts'
 import type { LogLine } from './log-line.ts'
 import { optionsFor } from './variant.ts'
 
-export { fastTimings, type LogLine }
+export { fastTimings, rareLooks, type LogLine }
 
 export interface TestWorkerOptions {
   readonly workflows: readonly Workflow[]

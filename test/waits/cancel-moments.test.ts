@@ -134,7 +134,7 @@ async function expectCancelled(client: Client, run: RunRef): Promise<void> {
       [run.id],
     )
     expect(children).toEqual([])
-  })
+  }, 15_000)
 }
 
 test.skipIf(isDeaf)('RUN-13: a run whose handler wraps the error of its cancel is cancelled all the same', async () => {

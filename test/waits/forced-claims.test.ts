@@ -32,7 +32,7 @@ test("A7: a run's result is what its wait was kept with, whatever claims are for
     ])
     await loseClaim(database, started.id)
     const result = await client.result(started)
-    await vi.waitFor(() => expect(seen.get(started.id)?.has(result)).toBe(true))
+    await vi.waitFor(() => expect(seen.get(started.id)?.has(result)).toBe(true), 15_000)
     const { rows } = await database.query<{ key: string; kind: string; value: string; seq: number }>(
       `select key, kind, value::text, seq from holdfast.steps where run_id = $1 order by seq`,
       [started.id],
