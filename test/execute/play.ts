@@ -13,7 +13,7 @@ import { Subject, type Program, type Seen } from './programs.ts'
  */
 export async function play(program: Program, run: PlayedRun, deaths: readonly (Death | undefined)[]): Promise<number> {
   let isDead = (): boolean => false
-  let known: readonly Seen[] = []
+  let known: Known = { seen: [], sure: 0 }
   const subject = new Subject(program, () => isDead())
   for (let claim = 0; ; claim += 1) {
     const before = await run.memos()
@@ -23,10 +23,12 @@ export async function play(program: Program, run: PlayedRun, deaths: readonly (D
     })
     const seen = check(subject, claim, before)
     known = ofMemos(known, before)
-    // A process may die before it has seen all that the ones before it saw.
-    const overlap = end ? known.length : Math.min(known.length, seen.length)
-    expect(seen.slice(0, overlap)).toEqual(known.slice(0, overlap))
-    if (seen.length > known.length) known = seen
+    // A process may die before it has seen all that the ones before it saw. And after a failure that was not kept the
+    // handler may go another way, and end before it has seen what came behind that.
+    const common = Math.min(known.seen.length, seen.length)
+    const overlap = end ? Math.max(known.sure, common) : common
+    expect(seen.slice(0, overlap)).toEqual(known.seen.slice(0, overlap))
+    if (seen.length > known.seen.length) known = { seen, sure: seen.length }
     if (!run.isOver(end, subject.workflow)) continue
     const memos = await run.memos()
     if (end && end.outcome.kind !== 'retry') await replay(subject, memos, end.outcome)
@@ -45,13 +47,21 @@ function check(subject: Subject, claim: number, memos: readonly Memo[]): readonl
   return seen
 }
 
-function ofMemos(seen: readonly Seen[], memos: readonly Memo[]): readonly Seen[] {
+/** What claims saw, so far as it was kept, and how much of it the next one sees for certain. */
+interface Known {
+  readonly seen: readonly Seen[]
+  readonly sure: number
+}
+
+function ofMemos({ seen, sure }: Known, memos: readonly Memo[]): Known {
   const answers = memos.map(({ kind, value }) => {
     const stored = JSON.parse(value) as { readonly message: string } | null
     if (kind === 'timeout') return '"late"'
     return JSON.stringify(kind === 'failure' ? stored?.message : (stored ?? 'slept'))
   })
-  return seen.filter(({ answer }) => answers.includes(JSON.stringify(answer)))
+  const isKept = ({ answer }: Seen): boolean => answers.includes(JSON.stringify(answer))
+  const firstLost = seen.findIndex((each) => !isKept(each))
+  return { seen: seen.filter(isKept), sure: firstLost < 0 ? sure : Math.min(sure, firstLost) }
 }
 
 async function replay(subject: Subject, memos: readonly Memo[], outcome: Outcome): Promise<void> {
