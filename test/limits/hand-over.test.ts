@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Database } from '../../src/db/database.ts'
-import { defineWorkflow } from '../../src/index.ts'
+import { defineWorkflow, type RunRef } from '../../src/index.ts'
 import { systemClock } from '../../src/model/clock.ts'
 import { connect } from '../support/connections.ts'
 import { useDatabase } from '../support/database.ts'
@@ -74,22 +74,23 @@ test('RUN-04: with one slot nothing is handed over, and the order is exact betwe
 })
 
 test('LIMIT-04: a backlog under a limit does not keep the slots from others', async () => {
-  let hasRun = false
-  // It does not get shorter until the other one has run.
+  const count = 400
+  let done = 0
+  const other = defineWorkflow({ name: 'beside it', priority: 1, handler: () => done })
+  const client = openClient(database)
+  const beside = signal<RunRef<number>>()
   const limited = defineWorkflow({
     name: 'backlog',
     concurrency: 2,
     handler: async () => {
       await systemClock.sleep(5)
-      if (!hasRun) await client.start(limited)
+      done += 1
+      if (done === 20) beside.give(await client.start(other))
     },
   })
-  const other = defineWorkflow({ name: 'beside it', priority: 1, handler: () => void (hasRun = true) })
-  const client = openClient(database)
-  const runs = await client.startMany(limited, items(100))
+  const runs = await client.startMany(limited, items(count))
   await setAside('backlog')
-  const beside = await client.start(other, undefined, { delay: 300 })
   await startWorker(database, { workflows: [limited, other], concurrency: 2 })
-  await client.result(beside)
+  expect(await client.result(await beside.promise)).toBeLessThan(count - 20)
   await Promise.all(runs.map((run) => client.result(run)))
 })

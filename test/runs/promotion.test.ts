@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { defineWorkflow, type Client } from '../../src/index.ts'
+import { connect } from '../support/connections.ts'
 import { createDatabase, useDatabase, type TestDatabase } from '../support/database.ts'
 import { isPointless } from '../support/variant.ts'
 import { openClient, rareLooks, startWorker } from '../support/worker.ts'
@@ -69,13 +70,17 @@ test('RUN-03: a run that became due while no worker was there runs when one come
 
 test('RUN-03: a run due far ahead waits without a ticket', async () => {
   const client = openClient(database)
-  const far = defineWorkflow({ name: 'due tomorrow', handler: () => 'done' })
-  const run = await client.start(far, undefined, { delay: '1d' })
+  const far = defineWorkflow({ name: 'due later', handler: () => 'done' })
+  const later = await Promise.all((['1m', '1d'] as const).map((delay) => client.start(far, undefined, { delay })))
   await startWorker(database, { workflows: [far] })
   await client.result(await client.start(far))
-  expect(await client.get(run)).toMatchObject({ state: 'scheduled', attempt: 0 })
-  const { rows } = await database.query(`select from holdfast_queue._private_jobs where payload ->> 'run' = $1`, [
-    run.id,
-  ])
-  expect(rows).toEqual([])
+  const session = await connect(database)
+  await session.call('promote_due', 100)
+  for (const run of later) {
+    expect(await client.get(run)).toMatchObject({ state: 'scheduled', attempt: 0 })
+    const { rows } = await database.query(`select from holdfast_queue._private_jobs where payload ->> 'run' = $1`, [
+      run.id,
+    ])
+    expect(rows).toEqual([])
+  }
 })
