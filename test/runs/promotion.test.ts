@@ -37,7 +37,7 @@ test.skipIf(isUntold)(
   },
 )
 
-test('RUN-03: where notifications do not arrive, a run is promoted within the poll interval', async () => {
+test('RUN-03: where notifications do not arrive, a run is promoted by the poll', async () => {
   const silent = await createDatabase()
   try {
     await silent.query(`create or replace function holdfast._notify(_message text) returns void

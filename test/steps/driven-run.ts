@@ -25,7 +25,11 @@ export class DrivenRun implements PlayedRun {
   }
 
   static async start(database: TestDatabase, workflow: Workflow): Promise<DrivenRun> {
-    return new DrivenRun(database, (await openClient(database).start(workflow)).id)
+    const client = openClient(database)
+    const { id } = await client.start(workflow)
+    // There may be thousands of them in one test.
+    await client.close()
+    return new DrivenRun(database, id)
   }
 
   async memos(): Promise<readonly Memo[]> {
