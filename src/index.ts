@@ -1,15 +1,18 @@
 import { Client } from './client/client.ts'
 import { Database, type Pool } from './db/database.ts'
 import { verifySchema, type MigrateResult } from './db/migrate.ts'
-import type { ClientOptions as AnyClientOptions, MigrateMode } from './define/client-options.ts'
+import type { ClientOptions as AnyClientOptions, MigrateMode, ReadConnectionOptions } from './define/client-options.ts'
 import { parseClientOptions } from './define/parse-client-options.ts'
 import { parseWorkerOptions } from './define/parse-worker-options.ts'
 import type { WorkerOptions as AnyWorkerOptions } from './define/worker-options.ts'
 import { systemClock } from './model/clock.ts'
+import type { Logger } from './model/logger.ts'
 import type { Duration } from './model/policy.ts'
 import { release } from './model/release.ts'
 import { migrate as migrateSchema } from './queue/migrate.ts'
 import { silentLogger } from './trace/bound-logger.ts'
+import { Telemetry } from './trace/telemetry.ts'
+import type { TelemetryOptions } from './trace/tracing.ts'
 import { stopOnSignals } from './worker/signals.ts'
 import { defaultTimings } from './worker/timings.ts'
 import { WorkerCore } from './worker/worker.ts'
@@ -25,9 +28,11 @@ export type WorkerOptions = AnyWorkerOptions<Client, Pool>
  * @throws ConfigError if neither is given or an option is unknown.
  */
 export function createClient(options?: ClientOptions): Client {
-  const { migrate: mode, logger, ...where } = parseClientOptions(options)
-  const database = open(where)
-  return new Client({ database, clock: systemClock, log: logger, prepare: preparation(database, mode) })
+  const { migrate: mode, logger, traceUrl, ...rest } = parseClientOptions(options)
+  const database = open(rest)
+  const prepare = preparation(database, mode)
+  const telemetry = telemetryOf(rest, logger)
+  return new Client({ database, clock: systemClock, log: logger, telemetry, traceUrl, prepare })
 }
 
 /** Runs workflows' runs in this process: it claims those that are due, and keeps their leases while it works. */
@@ -69,6 +74,7 @@ export function createWorker(options: WorkerOptions): Worker {
     clock: systemClock,
     log: logger ?? silentLogger,
     timings: defaultTimings,
+    telemetry: telemetryOf({ ...where, schema: database.names.schema }, logger),
     prepare: client ? () => Client.prepare(client) : preparation(database, mode),
     release: async () => {
       if (!client) await database.close()
@@ -99,6 +105,25 @@ function open(where: { connectionString: string | undefined; pool: unknown; sche
   return new Database({ connectionString, pool: pool as Pool | undefined, schema, clock: systemClock })
 }
 
+function telemetryOf(
+  {
+    tracing,
+    tracerProvider,
+    meterProvider,
+    schema,
+  }: Pick<ReadConnectionOptions, 'tracing' | 'tracerProvider' | 'meterProvider' | 'schema'>,
+  log: Logger | undefined,
+): Telemetry {
+  return new Telemetry({
+    ...tracing,
+    // Told apart by what it can do, so that any version of the API fits.
+    tracerProvider: tracerProvider as TelemetryOptions['tracerProvider'],
+    meterProvider: meterProvider as TelemetryOptions['meterProvider'],
+    schema,
+    log: log ?? silentLogger,
+  })
+}
+
 function preparation(database: Database, mode: MigrateMode): () => Promise<void> {
   const prepare: Record<MigrateMode, () => Promise<unknown>> = {
     auto: () => migrateSchema(database, release),
@@ -116,7 +141,7 @@ export type { Parked } from './client/messenger.ts'
 export type { Page } from './client/reader.ts'
 export type { StartedOrError, StartManyItem } from './client/start-many.ts'
 export type { Which } from './client/which.ts'
-export type { Rollback, RunView } from './client/run-view.ts'
+export type { ClaimView, Rollback, RunView } from './client/run-view.ts'
 export type { Started } from './define/make-start.ts'
 export type { RunRef, StartArgs, Startable } from './model/start-item.ts'
 export type { MigrateResult } from './db/migrate.ts'
@@ -127,7 +152,7 @@ export type {
   StartManyOptions,
   WatchOptions,
 } from './define/call-options.ts'
-export type { MigrateMode } from './define/client-options.ts'
+export type { MeterProviderLike, MigrateMode, TracerProviderLike, TracingOptions } from './define/client-options.ts'
 export type { NackOptions, ReserveOptions } from './define/hand-options.ts'
 export type { SendOptions, UnparkOptions } from './define/message-options.ts'
 export type { ListFilter } from './define/list-filter.ts'

@@ -8,9 +8,11 @@ declare
 begin
   with begun as (
     insert into holdfast.runs (id, workflow, state, depth, priority, max_attempts, retries, created_at, due_at, keep_seconds,
-      keep_done_seconds, group_key, metadata, input, input_types, parent_id, undoes)
+      keep_done_seconds, group_key, metadata, input, input_types, parent_id, undoes,
+      root_id, traceparent)
     select (left(r.id::text, 14) || '8' || substr(gen_random_uuid()::text, 16))::uuid, r.workflow, 'waiting', least(r.depth + 1, 32767), r.priority, greatest(r.max_attempts, 10),
-      r.retries, _at, _at, r.keep_seconds, r.keep_done_seconds, r.group_key, r.metadata, r.input, r.input_types, r.id, r.id
+      r.retries, _at, _at, r.keep_seconds, r.keep_done_seconds, r.group_key, r.metadata, r.input, r.input_types, r.id, r.id,
+      coalesce(r.root_id, r.id), r.claim_trace
     from holdfast.runs r
     where r.id = any(_ids) and r.undoes is null
       and exists (select from holdfast.steps s where s.run_id = r.id and s.has_rollback)

@@ -17,7 +17,8 @@ begin
   update holdfast.runs r
   set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at, is_set_aside = false,
     attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
-    lease_until = _at + l.length, recalled = null, reason = null, error = null
+    lease_until = _at + l.length, recalled = null, reason = null, error = null,
+    claim_trace = null
   from leases l
   where r.id = any(_ids) and r.workflow = l.workflow and r.state = any(_waiting)
   returning r.id, r.workflow, coalesce(r.group_key, ''), r.id = any(_aside), r.is_rate_free;

@@ -56,7 +56,8 @@ begin
   if not _named <@ _picked then
     with aside as (
       update holdfast.runs r
-      set is_set_aside = true, group_key = case when m.is_wide and not m.has_groups then r.group_key else coalesce(r.group_key, '') end
+      set is_set_aside = true, set_aside_at = _at,
+        set_aside_for = holdfast._waits_for(m, coalesce(r.group_key, ''), _changes || _claimed), group_key = case when m.is_wide and not m.has_groups then r.group_key else coalesce(r.group_key, '') end
       from holdfast.limits m
       where r.id = any(_named) and m.workflow = r.workflow and r.state = any(_waiting) and not r.is_set_aside
       returning r.workflow, coalesce(r.group_key, '') as group_key, r.is_rate_free

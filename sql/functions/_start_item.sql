@@ -1,6 +1,7 @@
 -- For holdfast.start: an item for start_runs, with what the workflow's newest definition on record says of its runs.
 create or replace function holdfast._start_item(_workflow text, _input json, _key text, _group text,
-  _due_at timestamptz, _priority integer, _id uuid, _metadata json, _max_attempts integer, _delay interval)
+  _due_at timestamptz, _priority integer, _id uuid, _metadata json, _max_attempts integer, _delay interval,
+  _traceparent text default null)
 returns json
 language plpgsql stable as $$
 declare
@@ -26,7 +27,8 @@ begin
     'keep_done_ms', (_policy ->> 'keepDoneMs')::double precision,
     'max_waiting', (_policy ->> 'maxWaiting')::integer,
     'metadata', _metadata,
-    'input', _input::text
+    'input', _input::text,
+    'traceparent', (regexp_match(_traceparent, '^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=$|-)'))[1]
   );
 end
 $$;

@@ -10,7 +10,8 @@
 create or replace function holdfast.claim_runs(_worker uuid, _ids uuid[], _leases_ms double precision[], _is_repeated boolean)
 returns table (id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
-  memos text, tries text, lease_until_ms double precision, is_limited boolean, rare text)
+  memos text, tries text, lease_until_ms double precision, is_limited boolean, rare text, waited_ms double precision, age_ms double precision,
+  past text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -38,7 +39,8 @@ begin
     update holdfast.runs r
     set state = 'running', token = r.token + 1, worker_id = _worker, claimed_at = _at,
       attempt = r.attempt + case when r.is_resuming then 0 else 1 end,
-      lease_until = _at + i.lease_ms * interval '1 ms', recalled = null, reason = null, error = null
+      lease_until = _at + i.lease_ms * interval '1 ms', recalled = null, reason = null, error = null,
+      claim_trace = null
     from unnest(_ids, _leases_ms) i (id, lease_ms)
     where r.id = any(_ids) and r.id = i.id
       and (r.state = 'waiting' or r.state = 'suspended' and holdfast._is_woken(r, _at))

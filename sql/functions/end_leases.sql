@@ -40,6 +40,7 @@ begin
   with ended as (
     update holdfast.runs r
     set token = r.token + 1, is_resuming = false, is_rate_free = false, lease_until = null, recalled = null,
+      set_aside_at = null, set_aside_for = null,
       state = case when r.attempt >= r.max_attempts then 'failed' else 'waiting' end,
       failure = case when r.attempt >= r.max_attempts then 'lease_expired' end,
       ended_at = case when r.attempt >= r.max_attempts then _at end,
@@ -49,8 +50,8 @@ begin
   )
   select array_agg(ended.id) into _ended from ended;
 
-  insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, reason)
-  select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, 'lease_lost', r.reason
+  insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, reason, trace)
+  select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, 'lease_lost', r.reason, r.claim_trace
   from holdfast.runs r where r.id = any(_ended);
   perform holdfast._issue_tickets((
     select array_agg(holdfast._ticket(r.id, r.token, r.workflow, r.group_key, r.priority, r.due_at)

@@ -18,25 +18,14 @@ language sql stable as $$
         'scheduled', l.scheduled, 'suspended', l.suspended, 'failed', l.failed, 'oldest_waiting_at', l.oldest)
         order by l.workflow), '[]')
       from (
-        select s.workflow, sum(s.count) filter (where s.state = 'waiting') as waiting,
-          sum(s.count) filter (where s.state = 'running') as running,
-          sum(s.count) filter (where s.state = 'scheduled') as scheduled,
-          sum(s.count) filter (where s.state = 'suspended') as suspended,
-          sum(s.count) filter (where s.state = 'failed') as failed,
-          min(s.oldest) filter (where s.state = 'waiting') as oldest
-        from (
-          select d.workflow, null as state, 0 as count, null::timestamptz as oldest from holdfast.definitions d
-          union all
-          select r.workflow, r.state, count(*), min(r.due_at) from holdfast.runs r where r.state = 'waiting' group by 1, 2
-          union all
-          select r.workflow, r.state, count(*), null from holdfast.runs r where r.token % 2 = 1 group by 1, 2
-          union all
-          select r.workflow, r.state, count(*), null from holdfast.runs r
-          where r.state in ('scheduled', 'suspended') and r.due_at is not null group by 1, 2
-          union all
-          select r.workflow, r.state, count(*), null from holdfast.runs r where r.state = 'failed' group by 1, 2
-        ) s
-        group by s.workflow
+        select d.workflow, sum(d.count) filter (where d.state = 'waiting') as waiting,
+          sum(d.count) filter (where d.state = 'running') as running,
+          sum(d.count) filter (where d.state = 'scheduled') as scheduled,
+          sum(d.count) filter (where d.state = 'suspended') as suspended,
+          sum(d.count) filter (where d.state = 'failed') as failed,
+          min(d.oldest) as oldest
+        from holdfast._depths() d
+        group by d.workflow
       ) l)
   )::text
 $$;

@@ -45,14 +45,16 @@ begin
     and r.id <> all(_undoing) and (k.run_id = r.id or holdfast._is_key_free(k.run_id, k.dedupe, _at));
 
   -- The last claim lived in the run's row; it moves out before the row goes on.
-  insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error)
-  select c.run_id, c.token, c.attempt, c.worker_id, c.began_at, c.ended_at, c.outcome, c.recalled, c.reason, c.error
+  insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error,
+    trace)
+  select c.run_id, c.token, c.attempt, c.worker_id, c.began_at, c.ended_at, c.outcome, c.recalled, c.reason, c.error, c.trace
   from holdfast.all_claims c join holdfast.runs r on r.id = c.run_id
   where c.run_id = any(_ids) and r.state in ('failed', 'cancelled')
   on conflict do nothing;
   with retried as (
     update holdfast.runs r
-    set state = 'waiting', attempt = 0, retries = r.retries + 1, is_resuming = false, is_rate_free = false, due_at = _at, ended_at = null, failure = null,
+    set state = 'waiting', attempt = 0, retries = r.retries + 1, is_resuming = false, is_rate_free = false, set_aside_at = null, set_aside_for = null,
+      due_at = _at, ended_at = null, failure = null,
       reason = null, error = null, output = null, output_types = null, deadline_at = null
     where r.id = any(_ids) and r.state in ('failed', 'cancelled') and r.keep_until > _at
       and r.id <> all(_undoing || _outrun)

@@ -7,13 +7,17 @@
 -- Whoever gives a lease beside its claim (_leases_ms) asks for the next run of its line, if a limit rules it, and gets it
 -- in this call: those are answered as claim_lines does, without n.
 --
+-- _traces are the traceparents of the claims' spans, of those that were traced.
+--
 -- Past its deadline a run fails, whatever the claim answers. A settle repeated after its reply was lost finds the claim
 -- ended just so, or failed, by the same worker, and counts as done.
 create or replace function holdfast.settle_runs(_worker uuid, _ids uuid[], _tokens integer[], _outcomes text[],
-  _recalled integer[], _outputs json[], _output_types text[], _details json[], _leases_ms double precision[] default null)
+  _recalled integer[], _outputs json[], _output_types text[], _details json[], _leases_ms double precision[] default null,
+  _traces text[] default null)
 returns table (n integer, lost text, id uuid, token integer, workflow text, key text, group_key text, attempt smallint,
   max_attempts smallint, deadline_ms double precision, metadata text, input text, input_types text,
-  memos text, tries text, lease_until_ms double precision, is_limited boolean, rare text)
+  memos text, tries text, lease_until_ms double precision, is_limited boolean, rare text, waited_ms double precision, age_ms double precision,
+  past text)
 language plpgsql set enable_seqscan = off set enable_mergejoin = off set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -51,13 +55,13 @@ begin
         else 'waiting'
       end as state
     from locked l
-    join unnest(_ids, _tokens, _outcomes, _recalled, _outputs, _output_types, _details)
-      i (id, token, outcome, recalled, output, output_types, details) on i.id = l.id and i.token = l.token
+    join unnest(_ids, _tokens, _outcomes, _recalled, _outputs, _output_types, _details, _traces)
+      i (id, token, outcome, recalled, output, output_types, details, trace) on i.id = l.id and i.token = l.token
     where l.worker_id = _worker
   ), settled as (
     update holdfast.runs r
     set state = d.state, token = r.token + 1, lease_until = null, recalled = d.recalled,
-      error = d.details -> 'error',
+      claim_trace = coalesce(d.trace, r.claim_trace), set_aside_at = null, set_aside_for = null, error = d.details -> 'error',
       reason = case when d.is_late then 'The run was not done by its deadline.' else d.details ->> 'reason' end,
       output = case when d.state = 'done' then d.output end,
       output_types = case when d.state = 'done' then d.output_types end,
@@ -87,8 +91,9 @@ begin
 
   if _open is not null then
     insert into holdfast.claims (run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason,
-      error)
-    select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, i.outcome, r.recalled, r.reason, r.error
+      error, trace)
+    select r.id, r.token - 1, r.attempt, r.worker_id, r.claimed_at, _at, i.outcome, r.recalled, r.reason, r.error,
+      r.claim_trace
     from holdfast.runs r join unnest(_ids, _tokens, _outcomes) i (id, token, outcome)
       on i.id = r.id and i.token = r.token - 1
     where r.id = any(_open);

@@ -1,6 +1,6 @@
 -- Starts runs, each with its ticket if it is due. Items: id, workflow, key, group_key, priority, max_attempts, at,
 -- delay_ms, deadline_ms, dedupe_ms, keep_ms, keep_done_ms, max_waiting, metadata, input, input_types; of a child
--- parent_id and is_cancelled_with_parent; of a run that goes on where another one ended, that one as continues, whose priority and the like it takes. Answers
+-- parent_id and is_cancelled_with_parent; the W3C trace context of what starts it as traceparent and tracestate; of a run that goes on where another one ended, that one as continues, whose priority and the like it takes. Answers
 -- one row an item, n from 1: the run that the id or key names now, and whether it was made here; or that it was not
 -- made, since max_waiting runs of its workflow wait already. Starts in flight do not see each other there.
 --
@@ -49,22 +49,24 @@ begin
     from json_to_recordset(_items) i (id uuid, workflow text, key text, group_key text, priority smallint,
       max_attempts smallint, at timestamptz, delay_ms double precision, deadline_ms double precision,
       dedupe_ms double precision, keep_ms double precision, keep_done_ms double precision, metadata json,
-      input text, input_types text, parent_id uuid, is_cancelled_with_parent boolean, continues uuid)
+      input text, input_types text, parent_id uuid, is_cancelled_with_parent boolean, continues uuid,
+      traceparent text, tracestate text)
   ), due as (
     -- Runs started together are due a microsecond apart, by id, so that their order is exact in the queue too.
     select *, coalesce(at, _at + delay_ms * interval '1 ms', _at - back * interval '1 us') as due_at from items
   ), made as (
     insert into holdfast.runs (id, workflow, state, priority, max_attempts, created_at, due_at, deadline_at,
       keep_seconds, keep_done_seconds, key, group_key, metadata, input, input_types, parent_id, is_cancelled_with_parent,
-      depth, chain_id)
+      root_id, depth, chain_id, traceparent, tracestate)
     select i.id, i.workflow, case when i.due_at <= _at then 'waiting' else 'scheduled' end, coalesce(o.priority, i.priority),
       coalesce(o.max_attempts, i.max_attempts), _at, i.due_at, i.due_at + i.deadline_ms * interval '1 ms',
       holdfast._kept_seconds(i.keep_ms, i.dedupe_ms), holdfast._kept_seconds(i.keep_done_ms, i.dedupe_ms),
       i.key, i.group_key, coalesce(o.metadata, i.metadata), i.input::json, i.input_types,
       coalesce(i.parent_id, o.parent_id), coalesce(i.is_cancelled_with_parent, o.is_cancelled_with_parent, false),
-      coalesce(case when p.depth < 32767 then p.depth + 1 else p.depth end, o.depth, 0), coalesce(o.chain_id, o.id)
+      coalesce(p.root_id, o.root_id),
+      coalesce(case when p.depth < 32767 then p.depth + 1 else p.depth end, o.depth, 0), coalesce(o.chain_id, o.id), i.traceparent, i.tracestate
     from due i
-    left join lateral (select p.depth from holdfast.runs p where p.id = i.parent_id limit 1) p on true
+    left join lateral (select p.depth, coalesce(p.root_id, p.id) as root_id from holdfast.runs p where p.id = i.parent_id limit 1) p on true
     left join lateral (select o.* from holdfast.runs o where o.id = i.continues limit 1) o on true
     where i.id <> all(_full) and (i.key is null or i.id = (
       select k.run_id from holdfast.keys k where k.workflow = i.workflow and k.key = i.key limit 1))

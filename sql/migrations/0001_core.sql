@@ -58,6 +58,9 @@ create table holdfast.runs (
   -- Due, but its line had no room when its ticket was looked at: it waits without one.
   is_set_aside boolean not null default false constraint runs_set_aside_when_waiting
     check (not is_set_aside or state = 'waiting'),
+  -- Since when, and which kind of limit had no room; kept until its claim has ended.
+  set_aside_at timestamptz,
+  set_aside_for text constraint runs_set_aside_for_check check (set_aside_for in ('concurrency', 'rate', 'pause')),
   created_at timestamptz not null,
   due_at timestamptz,
   deadline_at timestamptz,
@@ -76,11 +79,17 @@ create table holdfast.runs (
   reason text,
   -- The run whose handler started it.
   parent_id uuid,
+  -- The topmost of its parents' parents. Null: it has no parent.
+  root_id uuid,
   -- Runs that continue each other are a chain; signals to any of them are the chain's. Null: it is the first.
   chain_id uuid,
   continued_as uuid,
   -- The run whose kept steps it undoes.
   undoes uuid,
+  -- The W3C trace context of what started it, and the traceparent of its last claim's span, if those were traced.
+  traceparent text,
+  tracestate text,
+  claim_trace text,
   metadata json,
   input json,
   input_types text,
@@ -171,6 +180,8 @@ create table holdfast.claims (
   recalled integer,
   reason text,
   error json,
+  -- The traceparent of its span, if it was traced.
+  trace text,
   primary key (run_id, token)
 );
 
@@ -211,11 +222,12 @@ create table holdfast.ticket_cursor (
 insert into holdfast.ticket_cursor default values;
 
 create view holdfast.all_claims as
-  select run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error
+  select run_id, token, attempt, worker_id, began_at, ended_at, outcome, recalled, reason, error, trace
   from holdfast.claims
   union all
   select r.id, case when r.state = 'running' then r.token else r.token - 1 end, r.attempt, r.worker_id, r.claimed_at,
-    r.ended_at, case when r.state = 'running' then null else r.state end, r.recalled, r.reason, r.error
+    r.ended_at, case when r.state = 'running' then null else r.state end, r.recalled, r.reason, r.error,
+    r.claim_trace
   from holdfast.runs r
   where r.claimed_at is not null
     and (r.state = 'running' or r.ended_at is not null and not exists (

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { Client } from '../client/client.ts'
 import { Database } from '../db/database.ts'
 import { verifySchema } from '../db/migrate.ts'
+import { parseClientOptions } from '../define/parse-client-options.ts'
 import { systemClock } from '../model/clock.ts'
 import { ConfigError } from '../model/errors.ts'
 import { release } from '../model/release.ts'
@@ -9,6 +10,7 @@ import { release } from '../model/release.ts'
 export interface ConnectionFlags {
   readonly databaseUrl?: string
   readonly schema?: string
+  readonly traceUrl?: string
 }
 
 /** The flags every command has. */
@@ -51,6 +53,17 @@ export async function withDatabase<T>(flags: ConnectionFlags, work: (database: D
 /** The command line never migrates but when asked to: `workflow migrate`. */
 export async function withClient<T>(flags: ConnectionFlags, work: (client: Client) => Promise<T>): Promise<T> {
   return await withDatabase(flags, (database) =>
-    work(new Client({ database, clock: systemClock, prepare: () => verifySchema(database, release) })),
+    work(
+      new Client({
+        database,
+        clock: systemClock,
+        traceUrl: readTraceUrl(flags.traceUrl),
+        prepare: () => verifySchema(database, release),
+      }),
+    ),
   )
+}
+
+function readTraceUrl(traceUrl: string | undefined): string | undefined {
+  return traceUrl === undefined ? undefined : parseClientOptions({ traceUrl }).traceUrl
 }

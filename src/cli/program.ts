@@ -3,6 +3,7 @@ import { release } from '../model/release.ts'
 import { addAudit } from './commands/audit.ts'
 import { addLimits } from './commands/limits.ts'
 import { addMessages } from './commands/messages.ts'
+import { addMetrics } from './commands/metrics.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addRunCommands } from './commands/runs.ts'
 import { addSchedules } from './commands/schedules.ts'
@@ -25,5 +26,6 @@ export function createProgram(): Command {
   addLimits(program)
   addAudit(program)
   addSchedules(program)
+  addMetrics(program)
   return program
 }

@@ -1,16 +1,39 @@
-import type { RunView } from '../client/run-view.ts'
+import type { ClaimView, RunView } from '../client/run-view.ts'
 
 export interface ShowFlags {
   readonly json?: boolean
   readonly payloads?: boolean
 }
 
-/** One run, one field a line; payloads only when asked. */
+/** One run, one field a line, then its claims; payloads only when asked. */
 export function printRun(run: RunView, flags: ShowFlags): void {
   if (flags.json) return printJson(toJson(run, flags))
-  for (const [name, value] of Object.entries(toJson(run, flags))) {
+  const { claims, ...fields } = toJson(run, flags)
+  for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) console.log(`${name.padEnd(12)} ${readable(value)}`)
   }
+  if (run.claims && run.claims.length > 0) printClaims(run.claims)
+}
+
+/** The first one first, as it went. */
+function printClaims(claims: readonly ClaimView[]): void {
+  const hasUrls = claims.some((claim) => claim.traceUrl !== undefined)
+  console.log('')
+  printTable(
+    ['claim', 'attempt', 'began', 'ms', 'outcome', 'trace', 'why'],
+    claims
+      .toReversed()
+      .map((claim) => [
+        String(claim.token),
+        String(claim.attempt),
+        claim.beganAt.toISOString(),
+        claim.endedAt === undefined ? '-' : String(claim.endedAt.getTime() - claim.beganAt.getTime()),
+        claim.outcome ?? 'running',
+        (hasUrls ? claim.traceUrl : claim.traceId) ?? '-',
+        printable(claim.reason ?? ''),
+      ]),
+    true,
+  )
 }
 
 /** One run a line: aligned for people, one JSON array with --json. */
@@ -26,9 +49,13 @@ export function printRuns(runs: readonly RunView[], flags: ShowFlags): void {
     printable(run.key ?? '-'),
     run.failure === undefined ? '' : printable(`${run.failure}: ${run.reason ?? ''}`),
   ])
-  const head = ['id', 'workflow', 'state', 'attempt', 'created', 'key', 'why']
+  printTable(['id', 'workflow', 'state', 'attempt', 'created', 'key', 'why'], rows, process.stdout.isTTY)
+}
+
+/** Columns as wide as what is in them. */
+function printTable(head: readonly string[], rows: readonly (readonly string[])[], hasHead: boolean): void {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
-  for (const row of process.stdout.isTTY ? [head, ...rows] : rows) {
+  for (const row of hasHead ? [head, ...rows] : rows) {
     console.log(
       row
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))

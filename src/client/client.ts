@@ -19,6 +19,8 @@ import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
 import type { Signal } from '../model/signal.ts'
 import type { Startable, StartArgs } from '../model/start-item.ts'
+import type { ClientTelemetry } from '../trace/tracing.ts'
+import { untraced } from '../trace/untraced.ts'
 import { ByHand, type Reserved } from './by-hand.ts'
 import type { Info } from './info.ts'
 import { Messenger, type Parked } from './messenger.ts'
@@ -39,6 +41,10 @@ export interface ClientCoreOptions {
   readonly clock: Clock
   /** Gets a line when a start met connection loss and is sent again. Default: none. */
   readonly log?: Logger | undefined
+  /** Default: none. */
+  readonly telemetry?: ClientTelemetry | undefined
+  /** The address of a trace, with {traceId} and {spanId} in it. */
+  readonly traceUrl?: string | undefined
   /** Sees that the schema is there. Runs once, before the first call that needs it. */
   readonly prepare: () => Promise<void>
 }
@@ -56,12 +62,12 @@ export class Client {
   readonly #waiter: Waiter
   readonly #hand: ByHand
 
-  constructor({ database, clock, prepare, log }: ClientCoreOptions) {
+  constructor({ database, clock, prepare, log, telemetry = untraced, traceUrl }: ClientCoreOptions) {
     this.#database = database
     this.#readiness = new Readiness(database, clock, prepare)
-    this.#starter = new Starter(database, clock, log)
-    this.#many = new ManyStarter(this.#starter, clock)
-    this.#reader = new Reader(database, clock, () => this.#readiness.ready())
+    this.#starter = new Starter(database, clock, telemetry, log)
+    this.#many = new ManyStarter(this.#starter, clock, telemetry)
+    this.#reader = new Reader(database, clock, () => this.#readiness.ready(), traceUrl)
     this.#steerer = new Steerer(database, clock, this.#reader)
     this.#messenger = new Messenger(database, clock, this.#reader)
     this.#watch = new RunWatch(database, clock)
@@ -128,9 +134,7 @@ export class Client {
 
   /**
    * The run now, then as it is after each change, until it is done, failed or cancelled. Changes that follow each other
-   * quickly may come as one.
-   *
-   * @throws NotFoundError; what `abortSignal` was aborted with.
+   * quickly may come as one. @throws NotFoundError; what `abortSignal` was aborted with.
    */
   async *watch(run: Which, options?: WatchOptions): AsyncGenerator<RunView, void, undefined> {
     const { abortSignal } = parseWatchOptions(options)
@@ -139,7 +143,6 @@ export class Client {
 
   /**
    * Waits for the run's end and answers its output.
-   *
    * @throws RunFailedError with `failure` and the last error as `cause`; RunCancelledError; NotFoundError;
    *   ResultTimeoutError past `timeout`.
    */
@@ -165,7 +168,7 @@ export class Client {
   }
 
   /**
-   * Answers what a run that is parked waits for. An answer that does not fit what the handler wants parks it again.
+   * Answers what a parked run waits for; an answer that does not fit parks it again.
    * @throws NotFoundError; InvalidStateError if it is not parked; ArgumentError if it is parked at several steps.
    */
   async unpark(run: Which, answer: unknown, options?: UnparkOptions): Promise<void> {
@@ -190,7 +193,6 @@ export class Client {
   /**
    * Brings a failed or cancelled run back under its id, with a new series of attempts. Kept answers stay; failures the
    * handler went past are dropped, so those steps run again.
-   *
    * @throws NotFoundError; KeyTakenError if another run has its key now; InvalidStateError if it neither failed nor was
    *   cancelled, or the time for which it is kept is over.
    */

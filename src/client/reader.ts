@@ -8,7 +8,7 @@ import { readCursor, writeCursor } from './cursor.ts'
 import { toInfo, type Info } from './info.ts'
 import { toWhy, type Why } from './why.ts'
 import { resend } from './resend.ts'
-import { toRunView, type RunView } from './run-view.ts'
+import { toClaimViews, toRunView, type RunView } from './run-view.ts'
 import { readWhich, type Which } from './which.ts'
 
 /** A part of a list. */
@@ -31,9 +31,12 @@ export class Reader {
 
   readonly #ready: () => Promise<void>
 
-  /** `ready` resolves once the schema is there. */
-  constructor(database: Database, clock: Clock, ready: () => Promise<void>) {
+  readonly #traceUrl: string | undefined
+
+  /** `ready` resolves once the schema is there. `traceUrl`: the address of a trace. */
+  constructor(database: Database, clock: Clock, ready: () => Promise<void>, traceUrl?: string) {
     this.#database = database
+    this.#traceUrl = traceUrl
     this.#clock = clock
     this.#ready = ready
   }
@@ -42,7 +45,10 @@ export class Reader {
     const which = readWhich(run)
     await this.#ready()
     const found = await resend(this.#clock, () => findRun(this.#database, which))
-    return found && { view: { ...toRunView(found.run), ahead: found.ahead ?? undefined }, revision: found.revision }
+    if (!found) return undefined
+    const claims = toClaimViews(found.claims, this.#traceUrl)
+    const view = { ...toRunView(found.run), ahead: found.ahead ?? undefined, claims }
+    return { view, revision: found.revision }
   }
 
   /** Throws NotFoundError. */

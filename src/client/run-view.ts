@@ -40,9 +40,34 @@ export interface RunView {
   readonly continuedAs: string | undefined
   /** The run whose steps this one undoes. */
   readonly undoes: string | undefined
+  /** Its last 100 claims, the newest first. Only `get` and what follows it have them; in a list it is undefined. */
+  readonly claims: readonly ClaimView[] | undefined
   /** What became of its kept steps after it had failed or was cancelled. */
   readonly rollback: Rollback | undefined
 }
+
+/** One claim of a run: by which worker, how it ended, and where its trace is. */
+export interface ClaimView {
+  readonly token: number
+  readonly attempt: number
+  readonly workerId: string | undefined
+  readonly beganAt: Date
+  /** Undefined, like its outcome, while it runs. */
+  readonly endedAt: Date | undefined
+  readonly outcome: ClaimOutcome | undefined
+  readonly reason: string | undefined
+  /** How many kept outcomes its handler got back. */
+  readonly recalled: number | undefined
+  /** Of its span. Undefined: it was not traced, not sampled, or its process died too soon. */
+  readonly traceId: string | undefined
+  readonly spanId: string | undefined
+  /** Where to look at it, if the client was given `traceUrl`. */
+  readonly traceUrl: string | undefined
+}
+
+/** How a claim ended, on record. */
+export type ClaimOutcome =
+  'done' | 'retry' | 'snooze' | 'suspended' | 'released' | 'lease_lost' | 'failed' | 'cancelled'
 
 /** The undoing of a run's kept steps: by which run, how that stands, and which steps it has undone and could not undo. */
 export interface Rollback {
@@ -112,7 +137,40 @@ export function toRunView(json: string): RunView {
     continuedAs: row.continued_as ?? undefined,
     undoes: row.undoes ?? undefined,
     rollback: row.rollback ?? undefined,
+    claims: undefined,
   }
+}
+
+interface ClaimRow {
+  readonly token: number
+  readonly attempt: number
+  readonly worker: string | null
+  readonly beganAt: string
+  readonly endedAt: string | null
+  readonly outcome: ClaimOutcome | null
+  readonly recalled: number | null
+  readonly reason: string | null
+  readonly trace: string | null
+}
+
+/** `traceUrl`: the address of a trace, with {traceId} and {spanId} in it. */
+export function toClaimViews(json: string, traceUrl: string | undefined): ClaimView[] {
+  return (JSON.parse(json) as ClaimRow[]).map((row) => {
+    const [, traceId, spanId] = row.trace?.split('-') ?? []
+    return {
+      token: row.token,
+      attempt: row.attempt,
+      workerId: row.worker ?? undefined,
+      beganAt: new Date(row.beganAt),
+      endedAt: toDate(row.endedAt),
+      outcome: row.outcome ?? undefined,
+      reason: row.reason ?? undefined,
+      recalled: row.recalled ?? undefined,
+      traceId,
+      spanId,
+      traceUrl: traceId && traceUrl?.replaceAll('{traceId}', traceId).replaceAll('{spanId}', spanId ?? ''),
+    }
+  })
 }
 
 /** One value that cannot be read back must not hide its run, nor the others of a list. */

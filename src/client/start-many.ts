@@ -6,6 +6,7 @@ import { ArgumentError, HoldfastError } from '../model/errors.ts'
 import type { Queryable } from '../model/run.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { makeStart, readStarted, type Start, type Started } from '../define/make-start.ts'
+import type { ClientTelemetry } from '../trace/tracing.ts'
 import type { Starter } from './starter.ts'
 
 /** What became of one item of a batch whose items stand alone. */
@@ -19,10 +20,12 @@ export type StartManyItem<I> = (undefined extends I ? { input?: NoInfer<I> } : {
 export class ManyStarter {
   readonly #starter: Starter
   readonly #clock: Clock
+  readonly #telemetry: ClientTelemetry
 
-  constructor(starter: Starter, clock: Clock) {
+  constructor(starter: Starter, clock: Clock, telemetry: ClientTelemetry) {
     this.#starter = starter
     this.#clock = clock
+    this.#telemetry = telemetry
   }
 
   async start(
@@ -47,14 +50,17 @@ export class ManyStarter {
     tx: Queryable | undefined,
     prepare: () => Promise<void>,
   ): Promise<Started[]> {
-    const starts: Start[] = []
-    for (const [index, item] of items.entries()) starts.push(await this.#make(workflow, item, index))
-    if (!tx) await prepare()
-    return await this.#starter.startTogether(
-      starts,
-      (rows) => starts.map((start, index) => named(index, () => readStarted(start, rows[index]!))),
-      tx,
-    )
+    const made: Start[] = []
+    for (const [index, item] of items.entries()) made.push(await this.#make(workflow, item, index))
+    const send = async (starts: readonly Start[]): Promise<Started[]> => {
+      if (!tx) await prepare()
+      return await this.#starter.startTogether(
+        starts,
+        (rows) => starts.map((start, index) => named(index, () => readStarted(start, rows[index]!))),
+        tx,
+      )
+    }
+    return await this.#telemetry.starting(made, send, (started) => started)
   }
 
   async each(
@@ -64,15 +70,20 @@ export class ManyStarter {
     prepare: () => Promise<void>,
   ): Promise<StartedOrError[]> {
     const made = await Promise.all(items.map((item, index) => caught(this.#make(workflow, item, index))))
-    const send = await this.#sender(
-      made.filter((each): each is Start => !('error' in each)),
-      tx,
-      prepare,
-    )
-    return await Promise.all(
-      made.map(async (each, index) =>
-        'error' in each ? each : await caught(naming(index, async () => await send(each))),
-      ),
+    const good = made.filter((each): each is Start => !('error' in each))
+    const sendAll = async (starts: readonly Start[]): Promise<StartedOrError[]> => {
+      const send = await this.#sender(starts, tx, prepare)
+      const next = starts.values()
+      return await Promise.all(
+        made.map(async (each, index) => {
+          if ('error' in each) return each
+          const start = next.next().value!
+          return await caught(naming(index, async () => await send(start)))
+        }),
+      )
+    }
+    return await this.#telemetry.starting(good, sendAll, (all) =>
+      all.filter((each): each is Started => !('error' in each)),
     )
   }
 

@@ -10,6 +10,7 @@ import type { Queryable } from '../model/run.ts'
 import type { StartItem, StartRow } from '../model/start-item.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { boundLogger, silentLogger } from '../trace/bound-logger.ts'
+import type { ClientTelemetry } from '../trace/tracing.ts'
 import { resend } from './resend.ts'
 import { makeStart, readStarted, type Start, type Started } from '../define/make-start.ts'
 
@@ -18,13 +19,20 @@ export class Starter {
   readonly #database: Database
   readonly #clock: Clock
   readonly #log: Logger
+  readonly #telemetry: ClientTelemetry
   readonly #batcher: Batcher<StartItem, StartRow>
 
-  constructor(database: Database, clock: Clock, log?: Logger) {
+  constructor(database: Database, clock: Clock, telemetry: ClientTelemetry, log?: Logger) {
     this.#database = database
     this.#clock = clock
+    this.#telemetry = telemetry
     this.#log = boundLogger(log ?? silentLogger, { from: 'client' })
-    this.#batcher = new Batcher({ clock, sizeOf, flush: (items) => this.#flush(items) })
+    this.#batcher = new Batcher({
+      clock,
+      sizeOf,
+      onFlush: (size) => telemetry.meters.record('holdfast.batch.size', size, { 'holdfast.batch.call': 'start' }),
+      flush: (items) => this.#flush(items),
+    })
   }
 
   /** `prepare` runs before the first start of this process that is not in a caller's transaction. */
@@ -34,14 +42,20 @@ export class Starter {
     given: StartOptions | undefined,
     prepare: () => Promise<void>,
   ): Promise<Started> {
-    const start = await makeStart(workflow, input, given, this.#clock)
-    const { tx } = start.options
-    if (tx) {
-      const [row] = await this.startIn(tx, [start])
-      return readStarted(start, row!)
-    }
-    await prepare()
-    return await this.send(start)
+    const made = await makeStart(workflow, input, given, this.#clock)
+    const { tx } = made.options
+    return await this.#telemetry.starting(
+      [made],
+      async ([start]) => {
+        if (tx) {
+          const [row] = await this.startIn(tx, [start!])
+          return readStarted(start!, row!)
+        }
+        await prepare()
+        return await this.send(start!)
+      },
+      (started) => [started],
+    )
   }
 
   /** Alone: it commits with whatever else is started just now. */

@@ -16,6 +16,8 @@ export interface BatcherOptions<Item, Result> {
   readonly sizeOf?: (item: Item) => number
   readonly compare?: (a: Item, b: Item) => number
   readonly inFlight?: number
+  /** Told how many items a call is made with. */
+  readonly onFlush?: ((size: number) => void) | undefined
   readonly clock: Clock
   /** Once it aborts, an item that cannot have its lock fails. Default: it waits as long as it takes. */
   readonly until?: AbortSignal
@@ -81,6 +83,7 @@ export class Batcher<Item, Result> {
   }
 
   async #flush(batch: readonly Entry<Item, Result>[]): Promise<void> {
+    this.#options.onFlush?.(batch.length)
     try {
       const results = await this.#options.flush(batch.map((entry) => entry.item))
       batch.forEach((entry, index) => {

@@ -1,79 +1,15 @@
 import type { Claim } from '../model/claim.ts'
 import { LeaseLostError, type LeaseLostReason } from '../model/errors.ts'
-import type { Memo, MemoKind, NewMemo, PendingTry, StoredOutcome } from '../model/journal.ts'
+import type { MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
 import type { Queryable } from '../model/run.ts'
 import { jsonArray, plainArray, textArray } from './arrays.ts'
+import { readClaims, type Claimed, type ClaimRow } from './claim-rows.ts'
 import type { Database } from './database.ts'
 
 /**
  * The calls that a claim begins with and keeps its outcomes by, many runs' in one. Names are those of sql/functions. What each
  * function takes, in its order, is what `claimValues` and the like make.
  */
-
-export interface ClaimRow {
-  readonly id: string
-  /** Null: it was not claimed, and is to be asked for in the other way, for limited runs or for unlimited ones. */
-  readonly token: number | null
-  readonly workflow: string
-  readonly key: string | null
-  readonly group_key: string | null
-  readonly attempt: number
-  readonly max_attempts: number
-  readonly deadline_ms: number | null
-  readonly metadata: string | null
-  readonly input: string | null
-  readonly input_types: string | null
-  readonly memos: string | null
-  readonly tries: string | null
-  readonly lease_until_ms: number
-  readonly is_limited: boolean
-  readonly rare: string | null
-}
-
-/** What few runs have. */
-interface Rarities {
-  readonly retries: number
-  readonly undoes: string | null
-  readonly undone: readonly Memo[] | null
-}
-
-/** What a call claimed, and the runs that it left to the other of `claim_runs` and `claim_lines`. */
-export interface Claimed {
-  readonly claims: readonly Claim[]
-  readonly others: readonly string[]
-}
-
-export function readClaims(rows: readonly ClaimRow[]): Claimed {
-  const claims: Claim[] = []
-  const others: string[] = []
-  for (const row of rows) {
-    if (row.token === null) others.push(row.id)
-    else claims.push(toClaim(row, row.token))
-  }
-  return { claims, others }
-}
-
-function toClaim(row: ClaimRow, token: number): Claim {
-  const rare = row.rare === null ? undefined : (JSON.parse(row.rare) as Rarities)
-  return {
-    id: row.id,
-    token,
-    workflow: row.workflow,
-    key: row.key ?? undefined,
-    group: row.group_key ?? undefined,
-    isLimited: row.is_limited,
-    attempt: row.attempt,
-    maxAttempts: row.max_attempts,
-    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
-    deadlineMs: row.deadline_ms ?? undefined,
-    input: { json: row.input ?? 'null', types: row.input_types },
-    memos: row.memos === null ? [] : (JSON.parse(row.memos) as Memo[]),
-    leaseUntil: new Date(row.lease_until_ms),
-    tries: row.tries === null ? [] : (JSON.parse(row.tries) as PendingTry[]),
-    retries: rare?.retries ?? 0,
-    undone: rare?.undoes ? { id: rare.undoes, memos: rare.undone ?? [] } : undefined,
-  }
-}
 
 export interface ClaimItem {
   readonly id: string
@@ -235,4 +171,18 @@ export async function extendLease(
   const { lease_until_ms: untilMs = null, left_ms: leftMs = null, lost = 'not_found' } = row ?? {}
   if (lost || untilMs === null || leftMs === null) throw lostLease(id, lost ?? 'not_found')
   return { until: new Date(untilMs), leftMs }
+}
+
+export interface TracedItem {
+  readonly id: string
+  readonly token: number
+  readonly traceparent: string
+}
+
+export async function traceClaims(database: Database, items: readonly TracedItem[]): Promise<void> {
+  await database.call('trace_claims', [
+    idsOf(items),
+    plainArray(items, (item) => item.token),
+    plainArray(items, (item) => item.traceparent),
+  ])
 }

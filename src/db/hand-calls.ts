@@ -1,9 +1,12 @@
-import type { ClaimRow } from './claim-calls.ts'
+import type { ClaimRow } from './claim-rows.ts'
 import type { Database } from './database.ts'
 
 /** The typed calls of claims by hand; the functions are those that a worker in another language calls. */
 
-export type ReservedRow = Omit<ClaimRow, 'token' | 'deadline_ms' | 'memos' | 'tries' | 'is_limited'> & {
+export type ReservedRow = Omit<
+  ClaimRow,
+  'token' | 'deadline_ms' | 'memos' | 'tries' | 'is_limited' | 'rare' | 'waited_ms' | 'age_ms' | 'past'
+> & {
   readonly token: number
 }
 

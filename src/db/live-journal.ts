@@ -27,18 +27,21 @@ export class JournalStore {
   /** Definitions of children that this process has put on record. */
   readonly #recorded = new Map<string, Promise<void>>()
 
-  constructor(database: Database, patience: Patience) {
+  /** `onFlush` is told of each call with many items: which, and how many. */
+  constructor(database: Database, patience: Patience, onFlush?: (call: string, size: number) => void) {
     const { clock } = patience
     this.#database = database
     this.#patience = patience
     this.#transactions = new Transactions(database, patience)
     this.#memos = new Batcher<KeepItem, StoredOutcome>({
+      onFlush: (size) => onFlush?.('keep', size),
       clock,
       until: patience.until,
       sizeOf: (item) => item.value.length + (item.types?.length ?? 0) + (item.args?.length ?? 0) + 200,
       flush: (items) => patiently(patience, async () => stored(items, await keepSteps(database, items))),
     })
     this.#waits = new Batcher<WaitItem, WaitAnswer>({
+      onFlush: (size) => onFlush?.('wait', size),
       clock,
       until: patience.until,
       sizeOf: (item) => (item.child ? item.child.input.length + 600 : 300),

@@ -31,6 +31,8 @@ const viewerFunctions = [
   'show_limits',
   'show_schedules',
   'audit_limits',
+  'read_metrics',
+  '_depths',
   '_revision',
   '_now',
   '_ahead',

@@ -9,6 +9,8 @@ export interface FoundRun {
   readonly revision: string
   /** How many of its line go before it; null unless it waits. */
   readonly ahead: number | null
+  /** Its last claims. */
+  readonly claims: string
 }
 
 export async function findRun(

@@ -2,7 +2,8 @@ import type { Claim } from '../model/claim.ts'
 import type { LeaseLostReason } from '../model/errors.ts'
 import type { StartItem } from '../model/start-item.ts'
 import { jsonArray, plainArray, textArray } from './arrays.ts'
-import { idsOf, readClaims, type ClaimRow } from './claim-calls.ts'
+import { idsOf } from './claim-calls.ts'
+import { readClaims, type ClaimRow } from './claim-rows.ts'
 import type { Database } from './database.ts'
 
 /** The call that ends claims, many runs' in one, and may begin the next ones of their lines. */
@@ -18,6 +19,8 @@ export interface SettleItem {
   readonly details?: SettleDetails | undefined
   /** It asks for the next run of its line, under such a lease. */
   readonly lease_ms?: number | undefined
+  /** The traceparent of its span. */
+  readonly trace?: string | undefined
 }
 
 export interface SettleDetails {
@@ -41,6 +44,7 @@ export function settleValues(workerId: string, items: readonly SettleItem[]): un
     textArray(items, (item) => item.output_types),
     jsonArray(items, ({ details }) => details && JSON.stringify(details)),
     plainArray(items, (item) => item.lease_ms),
+    plainArray(items, (item) => item.trace),
   ]
 }
 

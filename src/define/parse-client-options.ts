@@ -1,12 +1,12 @@
 import { ConfigError } from '../model/errors.ts'
 import { clientOptions } from './client-options.ts'
-import type { ReadConnectionOptions } from './client-options.ts'
+import type { ReadClientOptions, ReadConnectionOptions } from './client-options.ts'
 import { createOptionReader } from './option-reader.ts'
 
 const readOptions = createOptionReader(clientOptions, ConfigError)
 
 /** Client options with defaults filled in. Whether there is a connection at all is for the caller to ask. Throws ConfigError. */
-export function parseClientOptions(given: object | undefined): ReadConnectionOptions {
+export function parseClientOptions(given: object | undefined): ReadClientOptions {
   const options = readOptions(given === undefined ? {} : given, 'createClient')
   refuseTwoConnections('createClient', options)
   return options

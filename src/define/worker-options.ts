@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Duration } from '../model/policy.ts'
 import type { Workflow } from '../model/workflow.ts'
 import { duration, flag, having, whole } from './checks.ts'
-import { clientOptions } from './client-options.ts'
+import { connectionOptions } from './client-options.ts'
 import type { ConnectionOptions, PoolLike, ReadConnectionOptions } from './client-options.ts'
 import type { OptionTable } from './option.ts'
 import { createRegistry } from './registry.ts'
@@ -43,7 +43,7 @@ export const workerOptions: OptionTable<WorkerOptions, ReadWorkerOptions> = {
     check: having(['start', 'close'], 'what createClient returned'),
     doc: 'A client whose connection to share; then not `connectionString`, `pool`, `schema` or `migrate`.',
   },
-  ...clientOptions,
+  ...connectionOptions,
   concurrency: {
     type: 'number',
     unit: 'slots',

@@ -4,6 +4,7 @@ import { ArgumentError, MismatchError, type LeaseLostError } from '../model/erro
 import type { Journal, Memo } from '../model/journal.ts'
 import type { Logger } from '../model/logger.ts'
 import type { Definition } from '../model/workflow.ts'
+import type { HandlerSpan } from '../trace/tracing.ts'
 import { Deliveries } from './deliveries.ts'
 import { Failures } from './failures.ts'
 import { scopeOfItem } from './item-scope.ts'
@@ -19,6 +20,7 @@ export interface CallsOptions {
   readonly scope: Scope
   readonly clock: Clock
   readonly log: Logger
+  readonly trace: HandlerSpan
   /** By the clock's monotonic time. */
   readonly claimBeganAt: number
   readonly onLost: (error: LeaseLostError) => void

@@ -21,7 +21,6 @@ export class Children {
   }
 
   make(kind: 'call' | 'start', workflow: Workflow, input: unknown, options: ChildOptions = {}): Promise<unknown> {
-    const { definition } = this.#calls.options
     const name = nameOf(workflow)
     let start: Start | undefined
     return this.#waits.wait(
@@ -32,7 +31,7 @@ export class Children {
         start = await this.#start(workflow, key, input, rest, abandon)
         return { kind, child: { workflow, item: start.item } }
       },
-      (outcome, caller) => handOut(outcome, definition, caller),
+      (outcome, caller) => handOut(outcome, this.#calls.options, caller),
       (row) => refusal(start, row),
     )
   }
@@ -44,7 +43,7 @@ export class Children {
     options: ChildOptions,
     abandon: unknown,
   ): Promise<Start> {
-    const { clock, runId, retries } = this.#calls.options
+    const { clock, runId, retries, trace } = this.#calls.options
     if (typeof abandon !== 'boolean' || 'id' in options || 'tx' in options) {
       throw new ArgumentError('A child takes no id and no tx, and abandon is true or false.', {
         field: typeof abandon === 'boolean' ? ('id' in options ? 'id' : 'tx') : 'abandon',
@@ -57,6 +56,7 @@ export class Children {
       options: read,
       item: {
         ...item,
+        ...trace.carrier,
         parent_id: runId,
         is_cancelled_with_parent: !abandon,
         allow_different_input: read.allowDifferentInput,

@@ -18,6 +18,7 @@ import type { Logger } from '../model/logger.ts'
 import type { Ending, Outcome } from '../model/outcome.ts'
 import { storeError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
+import type { HandlerSpan } from '../trace/tracing.ts'
 import type { CallsOptions } from './calls.ts'
 import { backoff, outcomeOfThrown, outcomeOfValue } from './outcome-of.ts'
 import { createRunHandle } from './run-handle.ts'
@@ -41,6 +42,7 @@ export interface ExecutionOptions {
   readonly lease: Lease
   readonly clock: Clock
   readonly log: Logger
+  readonly trace: HandlerSpan
 }
 
 /** What ends a claim from outside. */
@@ -82,12 +84,14 @@ export class Execution {
     const limitMs = Math.min(definition.timeoutMs, deadlineMs)
     const runOut = (): void => this.#runOut(deadlineMs <= definition.timeoutMs)
     const timer = clock.after(limitMs, runOut, true)
-    void this.#handle().then((outcome) => {
-      // A handler that blocks the event loop ends before the timer can say that it is late.
-      const isLate = clock.monotonic() - this.#beganAt >= limitMs && outcome.kind !== 'failed'
-      if (isLate) runOut()
-      else void this.#finish(outcome)
-    })
+    void this.#options.trace
+      .within(() => this.#handle())
+      .then((outcome) => {
+        // A handler that blocks the event loop ends before the timer can say that it is late.
+        const isLate = clock.monotonic() - this.#beganAt >= limitMs && outcome.kind !== 'failed'
+        if (isLate) runOut()
+        else void this.#finish(outcome)
+      })
     try {
       return await this.#ending
     } finally {
@@ -102,7 +106,7 @@ export class Execution {
       const error = new LeaseLostError(`The lease on run ${claim.id} was lost (${reason}).`, reason)
       this.#stop({ kind: 'lost', reason }, error)
     } else if (interruption.kind === 'cancelled') {
-      this.#stop({ kind: 'lost', reason: 'not_found' }, new RunCancelledError('The run was cancelled.', claim.id))
+      this.#stop({ kind: 'lost', reason: 'cancelled' }, new RunCancelledError('The run was cancelled.', claim.id))
     } else {
       this.#stop({ kind: 'released' }, new ClosedError('The worker is stopping; the run goes on elsewhere.'))
     }
@@ -123,15 +127,12 @@ export class Execution {
   }
 
   #callsOptions(): CallsOptions {
-    const { definition, claim, journal, clock, log } = this.#options
+    const { claim } = this.#options
     return {
-      definition,
+      ...this.#options,
       runId: claim.id,
       retries: claim.retries,
-      journal,
       scope: this.#scope,
-      clock,
-      log,
       claimBeganAt: this.#beganAt,
       onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
       onMismatch: (error) => this.#meet(error),
@@ -139,8 +140,8 @@ export class Execution {
   }
 
   async #handle(): Promise<Outcome> {
-    const { definition, claim, clock } = this.#options
-    const context = { definition, claim, clock, directives: this.#directives }
+    const { definition, claim, clock, trace } = this.#options
+    const context = { definition, claim, clock, trace, directives: this.#directives }
     let input: unknown
     try {
       input = await parseInput(definition, decode(claim.input.json, claim.input.types))
@@ -149,15 +150,10 @@ export class Execution {
       if (!(thrown instanceof InvalidInputError)) return await outcomeOfThrown(context, thrown)
       return { kind: 'failed', failure: 'invalid', reason: error.message, error }
     }
-    const { journal, lease, log } = this.#options
     const run = createRunHandle({
-      claim,
-      journal,
-      lease,
+      ...this.#options,
       scope: this.#scope,
       operations: () => this.#operations,
-      clock,
-      log,
       onDirective: (directive) => this.#directives.add(directive),
       onLost: (error) => this.#stop({ kind: 'lost', reason: error.reason }, error),
     })
@@ -180,7 +176,8 @@ export class Execution {
   /** At rest with a wait open. */
   #rest(wakeMs: number | undefined): void {
     this.#made?.calls.checkAtRest()
-    if (!this.#mismatch?.isFinal) this.#end({ kind: 'suspended', wakeMs })
+    const isParked = this.#made?.waits.isParked ?? false
+    if (!this.#mismatch?.isFinal) this.#end({ kind: 'suspended', wakeMs, isParked })
   }
 
   #meet(error: MismatchError): void {

@@ -55,7 +55,7 @@ export class Mismatch {
     const { seq } = deliveries.make()
     try {
       await journal.open({ key, kind: 'park', reason, ordinal: 0, seq })
-      this.#stop({ kind: 'suspended', wakeMs: undefined }, error)
+      this.#stop({ kind: 'suspended', wakeMs: undefined, isParked: true }, error)
     } catch (thrown) {
       const lost: Outcome | undefined =
         thrown instanceof LeaseLostError ? { kind: 'lost', reason: thrown.reason } : undefined

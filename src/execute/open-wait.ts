@@ -91,7 +91,7 @@ export class OpenWait {
     )
     place.hand(() => {
       failure.isHanded = true
-      handOut(stored, definition, this.#caller)
+      handOut(stored, this.#calls.options, this.#caller)
     })
   }
 }

@@ -66,7 +66,7 @@ export class Operations {
     }
     // What was kept and comes after this place was made by code that did not have it.
     const choose = (): number => (this.calls.ledger.nextUnread ? wayBefore : max)
-    const body = { kind: 'plain', run: choose } as const
+    const body = { kind: 'plain', name: undefined, run: choose } as const
     const kept = this.steps.call(`[version]${name}`, noStepOptions, body, true)
     // What runs beside it must not be on record first: it would seem to be from before this place.
     this.calls.failures.hold(kept)

@@ -10,11 +10,13 @@ import { backoffMs } from '../model/retry.ts'
 import { storableText } from '../model/storable.ts'
 import { isNonRetryable, storeError } from '../model/stored-error.ts'
 import type { Definition } from '../model/workflow.ts'
+import type { HandlerSpan } from '../trace/tracing.ts'
 
 export interface Context {
   readonly definition: Definition
   readonly claim: Claim
   readonly clock: Clock
+  readonly trace: HandlerSpan
   /** Directives the handler has made. */
   readonly directives: ReadonlySet<Directive>
 }
@@ -44,6 +46,7 @@ export async function outcomeOfThrown(context: Context, thrown: unknown): Promis
   const { nonRetryable } = context.definition.retry
   const steer = Directive.steerOf(thrown)
   if (steer) return await outcomeOfSteer(context, steer)
+  context.trace.threw(thrown)
   const error = storeError(thrown, { nonRetryable })
   if (isNonRetryable(thrown, nonRetryable)) {
     return { kind: 'failed', failure: 'rejected', reason: error.message, error }
@@ -62,11 +65,11 @@ async function outcomeOfSteer(context: Context, steer: Steer): Promise<Outcome> 
 
 /** The run that goes on, under the same key. The rest of what was said at the first one's start stays, too. */
 async function continued(context: Context, input: unknown): Promise<Outcome> {
-  const { definition, claim, clock } = context
+  const { definition, claim, clock, trace } = context
   const { id, key, workflow } = claim
   try {
     const { item } = await makeStart({ name: workflow, definition }, input, key === undefined ? {} : { key }, clock)
-    return { kind: 'continued', next: { ...item, max_waiting: undefined, continues: id } }
+    return { kind: 'continued', next: { ...item, ...trace.carrier, max_waiting: undefined, continues: id } }
   } catch (error) {
     return await outcomeOfThrown(context, error)
   }

@@ -5,8 +5,9 @@ import type { MemoKind, NewMemo, StoredOutcome } from '../model/journal.ts'
 import { backoffMs } from '../model/retry.ts'
 import type { Queryable, Step } from '../model/run.ts'
 import { isNonRetryable, reviveError, storeError, type StoredError } from '../model/stored-error.ts'
-import type { Definition } from '../model/workflow.ts'
-import type { Calls } from './calls.ts'
+import type { StepSpans } from '../trace/tracing.ts'
+import { untracedStep } from '../trace/untraced.ts'
+import type { Calls, CallsOptions } from './calls.ts'
 import type { Place } from './deliveries.ts'
 import type { Call } from './ledger.ts'
 import type { Caller } from './scope.ts'
@@ -15,8 +16,13 @@ import type { ResolvedStepOptions } from './step-options.ts'
 
 /** The body of a step. One in a transaction may be run any number of times before its answer is kept, in the same. */
 export type Body =
-  | { readonly kind: 'plain'; readonly run: (step: Step) => unknown }
-  | { readonly kind: 'transaction'; readonly run: (step: Step, tx: Queryable) => unknown }
+  | (Named & { readonly kind: 'plain'; readonly run: (step: Step) => unknown })
+  | (Named & { readonly kind: 'transaction'; readonly run: (step: Step, tx: Queryable) => unknown })
+
+interface Named {
+  /** What its span is named after; undefined: it is none of the user's, and has no span. */
+  readonly name: string | undefined
+}
 
 /** Longer waits between tries are spent suspended, so that they hold neither slot nor memory. */
 const longestWaitInMemoryMs = 10_000
@@ -29,6 +35,7 @@ export class StepCall {
   readonly #body: Body
   readonly #caller: Caller
   readonly #passed: Promise<unknown> | undefined
+  readonly #spans: StepSpans
   #place: Place | undefined
   #tries: number
   #beganAt: number
@@ -43,6 +50,7 @@ export class StepCall {
     this.#caller = caller
     this.#tries = call.pendingTry?.tries ?? 0
     this.#beganAt = calls.options.clock.monotonic()
+    this.#spans = body.name === undefined ? untracedStep : calls.options.trace.step(body.name, call.key)
     // By this call the handler has gone past every failure it has met.
     this.#passed = isAside ? undefined : calls.failures.keepPassed()
     this.#passed?.catch(() => undefined)
@@ -51,7 +59,7 @@ export class StepCall {
   /** All its tries, up to the one whose outcome it has, or until it waits for longer than this claim lasts. */
   async run(): Promise<void> {
     const { underWay } = this.#calls
-    const { claimBeganAt, clock, definition, journal, runId, scope } = this.#calls.options
+    const { claimBeganAt, clock, journal, runId, scope } = this.#calls.options
     const { pendingTry } = this.#call
     const body = this.#body
     let delayMs = pendingTry && pendingTry.waitMs - (this.#beganAt - claimBeganAt)
@@ -67,13 +75,18 @@ export class StepCall {
         this.#isInBody = false
         this.#beganAt = clock.monotonic()
         const step = new StepHandle(this.#call.key, runId, this.#tries, scope)
+        const span = this.#spans.begin(this.#tries)
         underWay.begin()
         try {
           const stored =
             body.kind === 'plain'
-              ? await journal.keep(await this.#make(step, () => body.run(step)))
-              : await journal.transact((tx) => this.#make(step, () => body.run(step, tx)))
-          return this.#taken.hand(() => handOut(stored, definition, this.#caller))
+              ? await journal.keep(await this.#make(step, () => span.within(() => body.run(step))))
+              : await journal.transact((tx) => this.#make(step, () => span.within(() => body.run(step, tx))))
+          span.end(clock.monotonic() - this.#beganAt)
+          return this.#taken.hand(() => handOut(stored, this.#calls.options, this.#caller))
+        } catch (thrown) {
+          span.end(clock.monotonic() - this.#beganAt, { thrown })
+          throw thrown
         } finally {
           underWay.end()
         }
@@ -111,7 +124,7 @@ export class StepCall {
   }
 
   #afterFailure(thrown: unknown): number | undefined {
-    const { clock, definition, scope } = this.#calls.options
+    const { clock, definition, scope, trace } = this.#calls.options
     const { retry, maxTries } = this.#options
     const nonRetryable = [...(retry?.nonRetryable ?? []), ...definition.retry.nonRetryable]
     const error = storeError(thrown, { nonRetryable })
@@ -126,7 +139,9 @@ export class StepCall {
     const failure = this.#calls.failures.add(this.#memo('failure', JSON.stringify(error), null), error)
     this.#taken.hand(() => {
       failure.isHanded = true
-      this.#caller.reject(reviveError(error, definition.errors))
+      const revived = reviveError(error, definition.errors)
+      trace.know(revived)
+      this.#caller.reject(revived)
     })
     return undefined
   }
@@ -158,10 +173,16 @@ export class StepCall {
 }
 
 /** The handler gets an outcome as it is stored, from the first run on, so that every replay branches alike. */
-export function handOut(stored: StoredOutcome, definition: Definition, caller: Caller): void {
+export function handOut(
+  stored: StoredOutcome,
+  { definition, trace }: Pick<CallsOptions, 'definition' | 'trace'>,
+  caller: Caller,
+): void {
   try {
     if (stored.kind === 'answer') return caller.resolve(decode(stored.value, stored.types))
-    caller.reject(reviveError(JSON.parse(stored.value) as StoredError, definition.errors))
+    const revived = reviveError(JSON.parse(stored.value) as StoredError, definition.errors)
+    trace.know(revived)
+    caller.reject(revived)
   } catch (error) {
     caller.reject(error)
   }

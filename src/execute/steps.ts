@@ -22,7 +22,7 @@ export class Steps {
   }
 
   step(name: string, fn: (step: Step) => unknown, options?: StepOptions<never>): Promise<unknown> {
-    return this.#named(name, options, { kind: 'plain', run: fn })
+    return this.#named(name, options, { kind: 'plain', name, run: fn })
   }
 
   transaction(
@@ -30,22 +30,21 @@ export class Steps {
     fn: (tx: Queryable, step: Step) => Promise<unknown>,
     options?: StepOptions<never>,
   ): Promise<unknown> {
-    return this.#named(name, options, { kind: 'transaction', run: (step, tx) => fn(tx, step) })
+    return this.#named(name, options, { kind: 'transaction', name, run: (step, tx) => fn(tx, step) })
   }
 
   /** A value of our own making (now, random, uuid). Its name holds brackets, which no user's step name may. */
   value(name: string, make: () => unknown): Promise<unknown> {
-    return this.call(name, noStepOptions, { kind: 'plain', run: make })
+    return this.call(name, noStepOptions, { kind: 'plain', name: undefined, run: make })
   }
 
   /** `name` as it is: it may be the key of another run's step. */
   call(name: string, options: ResolvedStepOptions, body: Body, isAside = false): Promise<unknown> {
-    const { definition } = this.#calls.options
     return this.#calls.make(name, {
       isAside,
       recall: (memo, _, caller) => {
         if (options.rollback && memo.kind === 'answer') this.#onUndoable?.({ memo, options })
-        handOut(memo, definition, caller)
+        handOut(memo, this.#calls.options, caller)
       },
       begin: (call, caller) => void new StepCall(this.#calls, call, options, body, caller, isAside).run(),
     })

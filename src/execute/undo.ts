@@ -85,7 +85,7 @@ export async function undo(options: UndoOptions, operations: Operations): Promis
   const bodies = [...undoables.inOrder.map((each) => bodyOf(each)), ...undoables.missing.map((key) => lost(key))]
   for (const { key, how, run } of bodies) {
     try {
-      await operations.steps.call(key, how, { kind: 'plain', run })
+      await operations.steps.call(key, how, { kind: 'plain', name: key, run })
       undone.push(key)
     } catch (error) {
       options.run.log.error({ error, step: key }, 'A rollback failed for good; the others go on.')

@@ -102,6 +102,11 @@ export class Waits {
     })
   }
 
+  /** A person is asked. */
+  get isParked(): boolean {
+    return [...this.#open].some(({ asked }) => asked?.kind === 'park')
+  }
+
   /** Word has come that there are signals. */
   hear(): void {
     for (const wait of this.#open) if (wait.isNamed) void this.#askOf(wait)

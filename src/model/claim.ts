@@ -23,6 +23,37 @@ export interface Claim {
   readonly retries: number
   /** The run whose kept steps this one undoes. */
   readonly undone: Undone | undefined
+  /** For its trace and metrics alone. */
+  readonly past: Past
+}
+
+/** What went before a claim. */
+export interface Past {
+  /** From when it was due, or given back, to the claim. */
+  readonly waitedMs: number
+  /** From the run's start to the claim. */
+  readonly ageMs: number
+  /** For how long of that wait it was set aside, and for what. */
+  readonly aside: { readonly ms: number; readonly for: 'concurrency' | 'rate' | 'pause' } | undefined
+  /** The W3C trace context of what started the run, if that was traced. */
+  readonly traceparent: string | undefined
+  readonly tracestate: string | undefined
+  /** The traceparent of its last claim's span. */
+  readonly previous: string | undefined
+  /** The topmost of its parents' parents. */
+  readonly root: string | undefined
+  readonly isChild: boolean
+}
+
+export const noPast: Past = {
+  waitedMs: 0,
+  ageMs: 0,
+  aside: undefined,
+  traceparent: undefined,
+  tracestate: undefined,
+  previous: undefined,
+  root: undefined,
+  isChild: false,
 }
 
 export interface Undone {

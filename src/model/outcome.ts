@@ -24,10 +24,13 @@ export type Outcome =
       readonly reason: string | undefined
       readonly error: StoredError | undefined
     }
-  /** `wakeMs`: when a step is due again that waits for a try; what its waits are for is on record. */
-  | { readonly kind: 'suspended'; readonly wakeMs: number | undefined }
+  /**
+   * `wakeMs`: when a step is due again that waits for a try; what its waits are for is on record. `isParked`: one of them
+   * is for a person.
+   */
+  | { readonly kind: 'suspended'; readonly wakeMs: number | undefined; readonly isParked: boolean }
   | { readonly kind: 'released' }
-  | { readonly kind: 'lost'; readonly reason: LeaseLostReason }
+  | { readonly kind: 'lost'; readonly reason: LeaseLostReason | 'cancelled' }
 
 /** An outcome with what the claim leaves on record beside it. */
 export interface Ending {

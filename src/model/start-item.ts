@@ -42,6 +42,9 @@ export interface StartItem {
   readonly allow_different_input?: boolean | undefined
   /** The run that ends for this one to go on under its key. */
   readonly continues?: string | undefined
+  /** The W3C trace context of what starts it. */
+  readonly traceparent?: string | undefined
+  readonly tracestate?: string | undefined
 }
 
 /** What the database made of a start. */

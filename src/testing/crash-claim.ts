@@ -9,6 +9,7 @@ import { uuidv7 } from '../model/id.ts'
 import type { Journal, Memo } from '../model/journal.ts'
 import type { Ending } from '../model/outcome.ts'
 import type { Workflow } from '../model/workflow.ts'
+import { untracedClaim } from '../trace/untraced.ts'
 import { Settler } from '../worker/settler.ts'
 import type { CrashFuse } from './crash-fuse.ts'
 import type { CrashSubjects } from './crash-subjects.ts'
@@ -71,7 +72,15 @@ export class CrashClaims {
     const { definition } = withRun(workflow, (run) => mortal.run(run))
     const journal = mortal.journal(this.#journalOf(claim))
     const { clock } = mortal
-    const execution = new Execution({ definition, claim, journal, lease: this.#leaseOf(claim), clock, log })
+    const execution = new Execution({
+      definition,
+      claim,
+      journal,
+      lease: this.#leaseOf(claim),
+      clock,
+      log,
+      trace: untracedClaim,
+    })
     const ending = await within(timeoutMs, Promise.race([execution.run(), mortal.died]))
     if (ending === tooLate) {
       mortal.die()

@@ -3,6 +3,7 @@ import type { Lease } from '../model/claim.ts'
 import { systemClock } from '../model/clock.ts'
 import { decode } from '../model/codec.ts'
 import type { Journal } from '../model/journal.ts'
+import { untracedClaim } from '../trace/untraced.ts'
 import { tooLate, within, type History } from './crash-claim.ts'
 import { CrashFuse } from './crash-fuse.ts'
 import { Mortal, never } from './mortal.ts'
@@ -33,7 +34,7 @@ export async function replay({ workflow, claim, memos }: History): Promise<Repla
     open: never,
     progress: () => undefined,
   }
-  const execution = new Execution({ definition, claim, journal, lease: unending, clock, log })
+  const execution = new Execution({ definition, claim, journal, lease: unending, clock, log, trace: untracedClaim })
   const ending = await within(longestMs, execution.run())
   mortal.die()
   if (ending === tooLate) return { answer: undefined, strayed: log.step }

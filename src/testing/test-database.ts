@@ -6,6 +6,8 @@ import { systemClock } from '../model/clock.ts'
 import type { Logger } from '../model/logger.ts'
 import { release } from '../model/release.ts'
 import { migrate } from '../queue/migrate.ts'
+import { silentLogger } from '../trace/bound-logger.ts'
+import { Telemetry } from '../trace/telemetry.ts'
 import { TestClock } from './test-clock.ts'
 import { TestTime } from './test-time.ts'
 
@@ -43,6 +45,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     database,
     clock: clock.clock,
     log: options.logger,
+    telemetry: new Telemetry({ schema: database.names.schema, log: options.logger ?? silentLogger }),
     prepare: () => Promise.resolve(),
   })
   return {

@@ -5,6 +5,7 @@ import { parseDuration } from '../model/duration.ts'
 import { ArgumentError } from '../model/errors.ts'
 import type { Duration } from '../model/policy.ts'
 import { silentLogger } from '../trace/bound-logger.ts'
+import { Telemetry } from '../trace/telemetry.ts'
 import { defaultTimings, type Timings } from '../worker/timings.ts'
 import { WorkerCore } from '../worker/worker.ts'
 import type { MockHandle, StepMock } from './step-mock.ts'
@@ -69,6 +70,7 @@ export async function createTestRuntime(options: TestRuntimeOptions): Promise<Te
     handlerClock: database.clock.handlerClock,
     log: logger ?? silentLogger,
     timings: fastTimings,
+    telemetry: new Telemetry({ schema: database.database.names.schema, log: logger ?? silentLogger }),
     prepare: () => Promise.resolve(),
     release: () => Promise.resolve(),
   })

@@ -8,15 +8,19 @@ import { Execution } from '../execute/execution.ts'
 import type { Claim } from '../model/claim.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Logger } from '../model/logger.ts'
+import type { LeaseLostReason } from '../model/errors.ts'
 import type { Ending } from '../model/outcome.ts'
 import { storeError } from '../model/stored-error.ts'
 import type { Ticket } from '../queue/runner.ts'
 import { boundLogger } from '../trace/bound-logger.ts'
+import { claimEnd } from '../trace/claim-end.ts'
+import type { ClaimSpan, WorkerTelemetry } from '../trace/tracing.ts'
 import { Claimer, type Taken } from './claimer.ts'
 import { HeldLease } from './held-lease.ts'
 import type { Stray } from './leases.ts'
-import { Settler, type Settled, type Settling } from './settler.ts'
+import { Settler, type Settled, type SettleResult, type Settling } from './settler.ts'
 import type { Held, Slots } from './slots.ts'
+import { TraceNotes } from './trace-notes.ts'
 
 /** The way of one claim: ticket -> claim -> execution -> settle, and how one ends that went astray. */
 
@@ -39,6 +43,7 @@ export interface ClaimRunnerOptions {
   /** Share of a lease after which a claim that could not renew it stops. */
   readonly giveUpAfter: number
   readonly log: Logger
+  readonly telemetry: WorkerTelemetry
 }
 
 /** What a claim is given back with that its own process was too late for. */
@@ -56,6 +61,9 @@ export class ClaimRunner {
   readonly #clock: Clock
   readonly #handlerClock: Clock
   readonly #log: Logger
+  readonly #workerId: string
+  readonly #telemetry: WorkerTelemetry
+  readonly #notes: TraceNotes
   readonly #journals: JournalStore
   readonly #claimer: Claimer
   readonly #settler: Settler
@@ -63,6 +71,7 @@ export class ClaimRunner {
 
   constructor(options: ClaimRunnerOptions) {
     const { database, registry, workerId, slots, concurrency, patience, handlerClock, giveUpAfter, log } = options
+    const { telemetry } = options
     this.#database = database
     this.#patience = patience
     this.#giveUpAfter = giveUpAfter
@@ -72,9 +81,14 @@ export class ClaimRunner {
     this.#clock = patience.clock
     this.#handlerClock = handlerClock
     this.#log = log
-    this.#journals = new JournalStore(database, patience)
-    this.#claimer = new Claimer(database, registry, workerId, slots, patience)
-    this.#settler = new Settler(database, workerId, patience)
+    this.#workerId = workerId
+    this.#telemetry = telemetry
+    this.#notes = new TraceNotes(database, patience.clock)
+    const onFlush = (call: string, size: number): void =>
+      telemetry.meters.record('holdfast.batch.size', size, { 'holdfast.batch.call': call })
+    this.#journals = new JournalStore(database, patience, onFlush)
+    this.#claimer = new Claimer({ database, registry, workerId, slots, patience, onFlush })
+    this.#settler = new Settler(database, workerId, patience, onFlush)
   }
 
   /** Resolves when the ticket may be taken off the queue. */
@@ -116,7 +130,8 @@ export class ClaimRunner {
     // Its last claim has ended in the database, and the word of it may still be on its way here.
     await this.#slots.whenFree(claim.id)
     const { id, workflow, attempt, token } = claim
-    const log = boundLogger(this.#log, { runId: id, workflow, attempt, token })
+    const trace = this.#telemetry.claim(claim, this.#workerId)
+    const log = boundLogger(this.#log, { runId: id, workflow, attempt, token, ...trace.ids })
     const journal = this.#journals.open(claim)
     const lease = new HeldLease({
       claim,
@@ -126,42 +141,61 @@ export class ClaimRunner {
       clock: this.#clock,
       extend: (ms) => patiently(this.#patience, () => extendLease(this.#database, claim, ms)),
     })
-    const execution = new Execution({ definition, claim, journal, lease, clock: this.#handlerClock, log })
+    const execution = new Execution({ definition, claim, journal, lease, clock: this.#handlerClock, log, trace })
     const held: Held = { claim, execution, lease }
     this.#slots.put(held)
+    const beganAt = this.#clock.monotonic()
+    const forget = this.#notes.note(claim, trace.traceparent)
+    const end = (ending: Ending, lost?: LeaseLostReason): void => {
+      forget()
+      trace.end(claimEnd(claim, ending, lost, this.#clock.monotonic() - beganAt))
+    }
     try {
       const ending = this.#isClosed ? { ...nothing, outcome: { kind: 'released' } as const } : await execution.run()
       const { outcome } = ending
       if (outcome.kind === 'lost') {
         log.warn({ reason: outcome.reason }, 'The lease was lost; what the handler still does changes nothing.')
         this.#slots.drop(held)
+        end(ending)
         return undefined
       }
       const isAsking = claim.isLimited && this.#concurrency > 1 && !this.#isClosed && this.#clock.monotonic() < until
       held.isSettling = true
-      const next = await this.#settle(claim, { ...ending, outcome }, isAsking ? definition.leaseMs : undefined, log)
+      forget()
+      const leaseMs = isAsking ? definition.leaseMs : undefined
+      const settled = await this.#settle(claim, { ...ending, outcome }, leaseMs, trace, log)
       this.#slots.free(id)
-      return next
+      end(settled.ending, settled.lost)
+      return settled.next
     } catch (error) {
       log.error({ error }, 'The claim could not be settled; the run is given back.')
       this.#slots.drop(held)
+      end({ ...nothing, outcome: { kind: 'lost', reason: 'not_found' } })
       return undefined
     }
   }
 
-  async #settle(claim: Claim, ending: Settling, leaseMs: number | undefined, log: Logger): Promise<Taken | undefined> {
+  /** Answers the ending that was kept. */
+  async #settle(
+    claim: Claim,
+    ending: Settling,
+    leaseMs: number | undefined,
+    { traceparent }: ClaimSpan,
+    log: Logger,
+  ): Promise<SettleResult & { readonly ending: Ending }> {
+    let kept = ending
     let result
     try {
-      result = await this.#settler.settle(claim, ending, leaseMs)
+      result = await this.#settler.settle(claim, kept, leaseMs, traceparent)
     } catch (thrown) {
       if (!isItemFault(thrown)) throw thrown
       // What the database cannot store must not hold the run up for ever.
       const error = storeError(thrown)
-      const failed = { kind: 'failed', failure: 'rejected', reason: error.message, error } as const
-      result = await this.#settler.settle(claim, { ...nothing, outcome: failed })
+      kept = { ...nothing, outcome: { kind: 'failed', failure: 'rejected', reason: error.message, error } }
+      result = await this.#settler.settle(claim, kept, undefined, traceparent)
     }
-    const { lost, next } = result
+    const { lost } = result
     if (lost) log.warn({ reason: lost }, 'The lease was lost before the claim could settle; its answer was refused.')
-    return next
+    return { ...result, ending: kept }
   }
 }

@@ -14,6 +14,16 @@ export interface Taken {
   readonly sentAt: number
 }
 
+export interface ClaimerOptions {
+  readonly database: Database
+  readonly registry: Registry
+  readonly workerId: string
+  readonly slots: Slots
+  readonly patience: Patience
+  /** Told of each call with many items: which, and how many. */
+  readonly onFlush: (call: string, size: number) => void
+}
+
 interface Wanted extends Pick<Ticket, 'workflow' | 'group' | 'priority' | 'runAt'> {
   readonly run: string
   readonly lease_ms: number
@@ -49,7 +59,7 @@ export class Claimer {
   readonly #lines: Batcher<WantedOfLine, Answer>
   #isClosed = false
 
-  constructor(database: Database, registry: Registry, workerId: string, slots: Slots, patience: Patience) {
+  constructor({ database, registry, workerId, slots, patience, onFlush }: ClaimerOptions) {
     this.#database = database
     this.#registry = registry
     this.#workerId = workerId
@@ -57,7 +67,7 @@ export class Claimer {
     const limited = registry.workflows.filter(({ definition }) => isLimited(definition.limits))
     this.#limited = new Set(limited.map(({ name }) => name))
     const { clock, until } = patience
-    const options = { clock, until, compare: byRank }
+    const options = { clock, until, compare: byRank, onFlush: (size: number) => onFlush('claim', size) }
     this.#runs = new Batcher<Wanted, Answer>({ ...options, flush: (wanted) => this.#claimRuns(wanted, patience) })
     this.#lines = new Batcher<WantedOfLine, Answer>({
       ...options,

@@ -1,6 +1,7 @@
 import type { LeaseItem, LeaseRenewal } from '../db/calls.ts'
 import type { Clock, Timer } from '../model/clock.ts'
 import type { Logger } from '../model/logger.ts'
+import type { Meter } from '../trace/tracing.ts'
 import type { Part } from './part.ts'
 import type { Held, Slots } from './slots.ts'
 import { renewalRetryMs, type Timings } from './timings.ts'
@@ -34,6 +35,7 @@ export interface LeasesOptions {
   readonly timings: Timings
   readonly clock: Clock
   readonly log: Logger
+  readonly meters: Meter
 }
 
 export class Leases implements Part {
@@ -84,7 +86,7 @@ export class Leases implements Part {
   }
 
   async #renew(): Promise<void> {
-    const { slots, renew, isKnown, clock, log, leaseMs, timings } = this.#options
+    const { slots, renew, isKnown, clock, log, leaseMs, timings, meters } = this.#options
     const held = slots.all()
     const dropped = [...slots.dropped]
     const sentAt = clock.monotonic()
@@ -93,7 +95,9 @@ export class Leases implements Part {
     let again = leaseMs * timings.renewAfter
     try {
       const items = held.map(({ claim, lease }) => ({ id: claim.id, token: claim.token, lease_ms: lease.leaseMs }))
-      const renewals = new Map((await renew(items)).map((renewal) => [renewal.id, renewal]))
+      const answered = await renew(items)
+      meters.record('holdfast.lease.renewal.duration', (clock.monotonic() - sentAt) / 1000, {})
+      const renewals = new Map(answered.map((renewal) => [renewal.id, renewal]))
       for (const [id] of dropped) if (renewals.get(id)?.problem !== 'stray') slots.forget(id)
       this.#lookAt([...renewals.values()].filter(({ id, problem }) => problem === 'stray' && !isKnown(id)))
       for (const each of held) {

@@ -26,8 +26,14 @@ export class Settler {
   readonly #batcher: Batcher<SettleItem, SettleResult>
   readonly #limitedBatcher: Batcher<SettleItem, SettleResult>
 
-  constructor(database: Database, workerId: string, patience: Patience) {
+  constructor(
+    database: Database,
+    workerId: string,
+    patience: Patience,
+    onFlush?: (call: string, size: number) => void,
+  ) {
     const options: BatcherOptions<SettleItem, SettleResult> = {
+      onFlush: (size) => onFlush?.('settle', size),
       clock: patience.clock,
       until: patience.until,
       sizeOf: (item) => (item.output?.length ?? 0) + (item.details ? 4_096 : 0) + 300,
@@ -47,11 +53,12 @@ export class Settler {
     this.#limitedBatcher = new Batcher({ ...options, inFlight: 1 })
   }
 
-  /** `leaseMs`: it asks for the next run of its line, under such a lease. */
+  /** `leaseMs`: it asks for the next run of its line, under such a lease. `trace`: the traceparent of its span. */
   settle(
     claim: Pick<Claim, 'id' | 'token'> & { readonly isLimited?: boolean },
     ending: Settling,
     leaseMs?: number,
+    trace?: string,
   ): Promise<SettleResult> {
     const { outcome, recalled, failures, tries } = ending
     const details = detailsOf(outcome)
@@ -66,6 +73,7 @@ export class Settler {
       output_types: outcome.kind === 'done' ? outcome.output.types : undefined,
       details: isPlain ? undefined : { ...details, memos: memosOf(failures), tries: triesOf(tries) },
       lease_ms: leaseMs,
+      trace,
     })
   }
 }

@@ -10,7 +10,10 @@ import type { Logger } from '../model/logger.ts'
 import type { Duration } from '../model/policy.ts'
 import { QueueRunner } from '../queue/runner.ts'
 import { boundLogger } from '../trace/bound-logger.ts'
+import type { WorkerTelemetry } from '../trace/tracing.ts'
+import { untraced } from '../trace/untraced.ts'
 import { ClaimRunner } from './claim-runner.ts'
+import { Gauges } from './gauges.ts'
 import { Leases } from './leases.ts'
 import type { Part } from './part.ts'
 import { Presence } from './presence.ts'
@@ -33,6 +36,8 @@ export interface WorkerCoreOptions {
   readonly handlerClock?: Clock | undefined
   readonly log: Logger
   readonly timings: Timings
+  /** Default: none. */
+  readonly telemetry?: WorkerTelemetry | undefined
   /** Sees that the schema is there, before anything else. */
   readonly prepare: () => Promise<void>
   /** Releases what was opened for this worker alone. */
@@ -58,6 +63,7 @@ export class WorkerCore {
   readonly #promoter: Promoter
   readonly #scheduler: Scheduler
   readonly #sweeper: Sweeper
+  readonly #gauges: Gauges
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #isHurried = false
@@ -65,7 +71,8 @@ export class WorkerCore {
   #onDone: () => void = () => undefined
 
   constructor(options: WorkerCoreOptions) {
-    const { database, registry, concurrency, clock, timings } = options
+    const { database, registry, concurrency, clock, timings, telemetry = untraced } = options
+    const { meters } = telemetry
     this.#options = options
     this.id = uuidv7(clock)
     this.done = new Promise((resolve) => void (this.#onDone = resolve))
@@ -88,6 +95,7 @@ export class WorkerCore {
       handlerClock: options.handlerClock ?? clock,
       giveUpAfter: timings.giveUpAfter,
       log,
+      telemetry,
     })
     this.#promoter = new Promoter(database, timings.lookMs, clock, log)
     this.#scheduler = new Scheduler({ database, registry, lookMs: timings.lookMs, clock, log })
@@ -106,8 +114,7 @@ export class WorkerCore {
       onMessage: (message) => this.#hear(message),
       onSilence: () => {
         log.warn({}, 'The database does not answer; it is asked on new connections.')
-        database.cut()
-        this.#queue.cut()
+        for (const each of [database, this.#queue]) each.cut()
       },
     })
     this.#leases = new Leases({
@@ -119,7 +126,9 @@ export class WorkerCore {
       timings,
       clock,
       log,
+      meters,
     })
+    this.#gauges = new Gauges({ database, workerId: this.id, slots: this.#slots, concurrency, meters, clock })
     this.#queue = new QueueRunner({
       database,
       workflows: registry.names,
@@ -156,7 +165,7 @@ export class WorkerCore {
   }
 
   get #parts(): readonly Part[] {
-    return [this.#presence, this.#leases, this.#promoter, this.#scheduler, this.#sweeper, this.#queue]
+    return [this.#presence, this.#leases, this.#promoter, this.#scheduler, this.#sweeper, this.#gauges, this.#queue]
   }
 
   async #start(): Promise<void> {
@@ -196,7 +205,7 @@ export class WorkerCore {
     await this.#queue.close()
     await this.#within(lastWordsMs, queue)
     // A renewal may wait for a session that only the presence's end gives up.
-    await Promise.allSettled([housekeeping, this.#leases.stop(), this.#presence.stop()])
+    await Promise.allSettled([housekeeping, this.#gauges.stop(), this.#leases.stop(), this.#presence.stop()])
     await release()
     this.#log.info({}, 'The worker stopped.')
     this.#onDone()

@@ -57,7 +57,7 @@ beforeAll(async () => {
 })
 
 test('get --json --payloads is JSON, whatever the run holds', async () => {
-  const run = await jsonOf<RunJson>(['get', done, '--payloads'], environment)
+  const run = await jsonOf<RunJson>(['show', done, '--payloads'], environment)
   expect(run).toMatchObject({
     id: done,
     workflow: 'echo',
@@ -72,25 +72,25 @@ test('get --json --payloads is JSON, whatever the run holds', async () => {
   const view = await openClient(database).get(done)
   expect(new Date(run.createdAt)).toEqual(view?.createdAt)
   expect(new Date(run.endedAt as Date)).toEqual(view?.endedAt)
-  const discreet = await jsonOf<RunJson>(['get', done], environment)
+  const discreet = await jsonOf<RunJson>(['show', done], environment)
   expect(discreet).not.toHaveProperty('input')
   expect(discreet).not.toHaveProperty('output')
 })
 
 test('get shows one field a line, and lets no text of the run reach the terminal as it is', async () => {
-  const { code, stdout } = await runCli(['get', done, '--payloads'], environment)
+  const { code, stdout } = await runCli(['show', done, '--payloads'], environment)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^state {8}done$/m)
   expect(stdout).toMatch(/^createdAt {4}\d{4}-\d\d-\d\dT[\d:.]+Z$/m)
   expect(stdout).toContain(`output       ${JSON.stringify(shown)}\n`)
 
-  const ofFailed = await runCli(['get', failed], environment)
+  const ofFailed = await runCli(['show', failed], environment)
   expect(ofFailed.stdout).toMatch(/^failure {6}rejected$/m)
   expect(ofFailed.stdout).toMatch(/^reason {7}two\\u000alines \\u001b\[31m$/m)
 })
 
 test('get, cancel and retry of a run that is not there end with 1', async () => {
-  const results = ['get', 'cancel', 'retry'].map((command) => runCli([command, newId()], environment))
+  const results = ['show', 'cancel', 'retry'].map((command) => runCli([command, newId()], environment))
   for (const { code, stdout, stderr } of await Promise.all(results)) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^error: There is no run .* \[NOT_FOUND\]\n$/)

@@ -18,14 +18,15 @@ const { postgres } = file.services
 
 test('docker-compose.yml uses no key that only some versions of compose know', () => {
   expect(Object.keys(file).toSorted()).toEqual(['services', 'volumes'])
-  const known = ['environment', 'healthcheck', 'image', 'ports', 'volumes']
-  expect(Object.values(file.services).map((service) => Object.keys(service).toSorted())).toEqual([known])
+  const known = ['environment', 'healthcheck', 'image', 'ports', 'profiles', 'volumes']
+  const used = Object.values(file.services).flatMap((service) => Object.keys(service))
+  expect(used.filter((key) => !known.includes(key))).toEqual([])
 })
 
 test('docker-compose.yml serves the image that the container tests start, with its data in a volume it declares', () => {
   expect(postgres?.image).toBe(defaultImage)
   const [volume, folder] = postgres?.volumes[0]?.split(':') ?? []
-  expect(Object.keys(file.volumes)).toEqual([volume])
+  expect(Object.keys(file.volumes)).toContain(volume)
   expect(folder).toBe('/var/lib/postgresql')
 })
 

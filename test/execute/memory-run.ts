@@ -1,10 +1,11 @@
 import { Execution } from '../../src/execute/execution.ts'
 import { LeaseLostError, type Logger, type Workflow } from '../../src/index.ts'
-import type { Claim, Undone } from '../../src/model/claim.ts'
+import { noPast, type Claim, type Undone } from '../../src/model/claim.ts'
 import { systemClock, type Clock } from '../../src/model/clock.ts'
 import type { Journal, Memo, NewMemo, PendingTry, StoredOutcome } from '../../src/model/journal.ts'
 import type { Ending } from '../../src/model/outcome.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
+import { untracedClaim } from '../../src/trace/untraced.ts'
 import { dying, type Death, type DyingJournal } from './dying-journal.ts'
 import { isFinal, type ClaimOptions, type PlayedRun } from './played-run.ts'
 import { MemoryWaits, type MemorySignal } from './memory-waits.ts'
@@ -95,8 +96,9 @@ export class MemoryRun implements PlayedRun {
       tries: journal.tries,
       retries: 0,
       undone: this.#options.undoes,
+      past: noPast,
     }
-    const execution = new Execution({ definition, claim, journal, lease: unleased, clock, log })
+    const execution = new Execution({ definition, claim, journal, lease: unleased, clock, log, trace: untracedClaim })
     this.#execution = execution
     const ending = execution.run().then((end) => {
       if (!journal.isDead() && token === this.#token) this.#settle(end)

@@ -2,8 +2,10 @@ import { expect, inject, test, vi } from 'vitest'
 import pg from 'pg'
 import { Execution } from '../../src/execute/execution.ts'
 import { defineWorkflow, type Run } from '../../src/index.ts'
+import { noPast } from '../../src/model/claim.ts'
 import type { Journal } from '../../src/model/journal.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
+import { untraced, untracedClaim } from '../../src/trace/untraced.ts'
 import { HeldLease } from '../../src/worker/held-lease.ts'
 import { Leases } from '../../src/worker/leases.ts'
 import { Slots } from '../../src/worker/slots.ts'
@@ -41,6 +43,7 @@ const claim = {
   tries: [],
   retries: 0,
   undone: undefined,
+  past: noPast,
 }
 
 interface Course {
@@ -69,7 +72,7 @@ async function hold(isFailing: (at: number) => boolean, answerMs = 0): Promise<C
     clock,
     extend: () => Promise.reject(new Error('Nobody asks for that.')),
   })
-  const execution = new Execution({ definition, claim, journal, lease, clock, log: silentLogger })
+  const execution = new Execution({ definition, claim, journal, lease, clock, log: silentLogger, trace: untracedClaim })
   slots.put({ claim, execution, lease })
   const leases = new Leases({
     slots,
@@ -87,6 +90,7 @@ async function hold(isFailing: (at: number) => boolean, answerMs = 0): Promise<C
     timings: fastTimings,
     clock,
     log: silentLogger,
+    meters: untraced.meters,
   })
   void execution.run()
   await leases.start()

@@ -5,6 +5,7 @@ import { systemClock } from '../../src/model/clock.ts'
 import type { Memo } from '../../src/model/journal.ts'
 import type { Ending } from '../../src/model/outcome.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
+import { untracedClaim } from '../../src/trace/untraced.ts'
 import { dying } from '../execute/dying-journal.ts'
 import { isFinal, type ClaimOptions, type PlayedRun } from '../execute/played-run.ts'
 import { claimByHand, expire, sweepLeases } from '../support/claim-by-hand.ts'
@@ -56,6 +57,7 @@ export class DrivenRun implements PlayedRun {
       lease: unleased,
       clock: systemClock,
       log: silentLogger,
+      trace: untracedClaim,
     })
     const ending = await Promise.race([execution.run(), journal.died])
     if (ending === undefined) {

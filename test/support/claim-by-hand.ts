@@ -42,7 +42,7 @@ export const outcomes: { readonly [K in Settled['kind']]: Extract<Settled, { kin
   retry: { kind: 'retry', delayMs: 3_600_000, reason: 'late', error: undefined, ifLast: 'attempts_exhausted' },
   snooze: { kind: 'snooze', delayMs: 3_600_000, reason: 'late' },
   failed: { kind: 'failed', failure: 'rejected', reason: 'late', error: undefined },
-  suspended: { kind: 'suspended', wakeMs: 3_600_000 },
+  suspended: { kind: 'suspended', wakeMs: 3_600_000, isParked: false },
   released: { kind: 'released' },
 }
 

@@ -4,6 +4,7 @@ import { createRegistry } from '../../src/define/registry.ts'
 import { createClient, type Client, type Logger, type Workflow } from '../../src/index.ts'
 import { systemClock, type Clock } from '../../src/model/clock.ts'
 import { silentLogger } from '../../src/trace/bound-logger.ts'
+import type { WorkerTelemetry } from '../../src/trace/tracing.ts'
 import type { Timings } from '../../src/worker/timings.ts'
 import { WorkerCore } from '../../src/worker/worker.ts'
 import type { Address } from './database.ts'
@@ -21,6 +22,7 @@ export interface TestWorkerOptions {
   readonly timings?: Timings
   readonly clock?: Clock
   readonly logger?: Logger
+  readonly telemetry?: WorkerTelemetry
   readonly poolSize?: number
   /** A database that does something else than it is asked. */
   readonly kind?: typeof Database
@@ -35,7 +37,7 @@ afterEach(async () => {
 /** A worker in this process, stopped after the test at the latest. */
 export async function startWorker(database: Address, options: TestWorkerOptions): Promise<WorkerCore> {
   const { workflows, concurrency = 16, graceMs = 1_000, timings = fastTimings } = options
-  const { clock = systemClock, logger = silentLogger, poolSize, kind = Database } = options
+  const { clock = systemClock, logger = silentLogger, poolSize, kind = Database, telemetry } = options
   const own = new kind({ ...optionsFor(database), clock, size: poolSize })
   const worker = new WorkerCore({
     database: own,
@@ -44,6 +46,7 @@ export async function startWorker(database: Address, options: TestWorkerOptions)
     graceMs,
     clock,
     log: logger,
+    telemetry,
     // By a clock that outruns the wire, no answer is ever in time.
     timings: clock instanceof HandClock ? { ...timings, pulseMs: Infinity } : timings,
     prepare: () => Promise.resolve(),

@@ -21,7 +21,7 @@ interface CancelFlags extends Flags {
 
 /** The commands that show or steer runs that are there. */
 export function addRunCommands(program: Command): void {
-  onRun(program, 'get', 'show a run', async (client, run) => {
+  onRun(program, 'show', 'show a run, and its claims with their traces', async (client, run) => {
     const view = await client.get(run)
     if (view) return view
     throw new NotFoundError(`There is no run ${run}.`, { field: 'run' })
@@ -57,6 +57,11 @@ function onRun(
     .argument('<run>', 'its id')
     .option('--json', 'print it as JSON')
     .option('--payloads', 'show input and output too')
+    .addOption(
+      new Option('--trace-url <url>', 'the address of a trace in your viewer, with {traceId} in it').env(
+        'HOLDFAST_TRACE_URL',
+      ),
+    )
     .action((run: string, flags: CancelFlags) =>
       withClient(flags, async (client) => printRun(await work(client, run, flags), flags)),
     )

@@ -1,0 +1,162 @@
+import {
+  context,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Attributes,
+  type Context,
+  type Link,
+  type Span,
+} from '@opentelemetry/api'
+import type { Claim } from '../model/claim.ts'
+import { carrierOf, contextOf, traceparentOf, type Carrier } from './carrier.ts'
+import { toException } from './exception.ts'
+import { callerOr, StepTrace } from './step-trace.ts'
+import type { ClaimEnd, ClaimSpan, TraceIds, Tracing } from './tracing.ts'
+
+/** The span of one claim, with the context in which its handler runs, and its metrics. */
+export class ClaimTrace implements ClaimSpan {
+  readonly ids: TraceIds | undefined
+  readonly traceparent: string | undefined
+  readonly #tracing: Tracing
+  readonly #claim: Claim
+  readonly #span: Span | undefined
+  readonly #context: Context | undefined
+  /** Errors that the span of a step has already, this claim's or an earlier one's. */
+  readonly #known = new WeakSet()
+
+  constructor(tracing: Tracing, claim: Claim, workerId: string) {
+    this.#tracing = tracing
+    this.#claim = claim
+    const { guard, meters } = tracing
+    const workflow = { 'holdfast.workflow.name': claim.workflow }
+    const { waitedMs, aside } = claim.past
+    meters.add('holdfast.claim.active', 1, workflow)
+    meters.record('holdfast.run.wait.duration', waitedMs / 1000, workflow)
+    if (aside) {
+      meters.record('holdfast.limit.wait.duration', aside.ms / 1000, { ...workflow, 'holdfast.limit.kind': aside.for })
+    }
+    const begun = guard.try(() => begin(tracing, claim, workerId), undefined)
+    if (!begun) return
+    const { traceId, spanId, traceFlags } = begun.span.spanContext()
+    this.#span = begun.span
+    this.#context = begun.context
+    this.ids = { traceId, spanId }
+    if (traceFlags & TraceFlags.SAMPLED) this.traceparent = traceparentOf(begun.span.spanContext())
+  }
+
+  within<T>(handle: () => T): T {
+    const active = this.#context
+    if (!active) return handle()
+    return this.#tracing.guard.within((body) => context.with(active, body), handle)
+  }
+
+  step(name: string, key: string): StepTrace {
+    return new StepTrace(
+      this.#tracing,
+      { workflow: this.#claim.workflow, run: this.#claim.id, name, key },
+      this.#context,
+    )
+  }
+
+  get carrier(): Carrier | undefined {
+    const { guard, propagation } = this.#tracing
+    const claim = this.#context
+    if (!claim || propagation === 'none') return undefined
+    const span = guard.try(() => trace.getSpanContext(callerOr(claim)), undefined)
+    return span && carrierOf(span)
+  }
+
+  know(error: unknown): void {
+    if (typeof error === 'object' && error !== null) this.#known.add(error)
+  }
+
+  threw(error: unknown): void {
+    if (!this.#span || (typeof error === 'object' && error !== null && this.#known.has(error))) return
+    const span = this.#span
+    this.#tracing.guard.try(() => span.recordException(toException(error)), undefined)
+  }
+
+  end({ outcome, errorType, message, delayMs, recalled, durationMs }: ClaimEnd): void {
+    const { guard, meters } = this.#tracing
+    const { workflow, past } = this.#claim
+    const error: Attributes = errorType === undefined ? {} : { 'error.type': errorType }
+    const attributes = { 'holdfast.claim.outcome': outcome, ...error }
+    const labels = { 'holdfast.workflow.name': workflow }
+    meters.add('holdfast.claim.active', -1, labels)
+    meters.record('holdfast.claim.duration', durationMs / 1000, { ...labels, ...attributes })
+    if (outcome === 'done' || outcome === 'failed') {
+      const ageMs = past.ageMs + durationMs
+      meters.record('holdfast.run.duration', ageMs / 1000, { ...labels, 'holdfast.run.state': outcome })
+    }
+    if (outcome === 'lease_lost')
+      meters.add('holdfast.lease.lost', 1, { ...labels, 'holdfast.lease.reason': errorType })
+    const span = this.#span
+    if (!span) return
+    guard.try(() => {
+      span.setAttributes({
+        ...attributes,
+        'holdfast.steps.recalled': recalled,
+        ...(delayMs === undefined ? {} : { 'holdfast.retry.delay': delayMs / 1000 }),
+      })
+      if (errorType !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, ...(message ? { message } : {}) })
+    }, undefined)
+    guard.try(() => span.end(), undefined)
+  }
+}
+
+/** Undefined: no SDK is there. */
+function begin(tracing: Tracing, claim: Claim, workerId: string): { span: Span; context: Context } | undefined {
+  const { tracer, propagation } = tracing
+  const { traceparent, tracestate, previous, isChild } = claim.past
+  const starter =
+    propagation === 'none' || traceparent === undefined ? undefined : contextOf({ traceparent, tracestate })
+  const before = previous === undefined ? undefined : contextOf({ traceparent: previous })
+  const links: Link[] = []
+  if (starter && propagation === 'link') {
+    links.push({ context: starter, attributes: { 'holdfast.link.type': isChild ? 'parent_run' : 'started_by' } })
+  }
+  if (before) links.push({ context: before, attributes: { 'holdfast.link.type': 'previous_claim' } })
+  // Never the context in which the worker was made, whatever that was.
+  const parent = starter && propagation === 'child' ? trace.setSpanContext(ROOT_CONTEXT, starter) : ROOT_CONTEXT
+  const attributes = attributesOf(tracing, claim, workerId)
+  const span = tracer.startSpan(`run ${claim.workflow}`, { kind: SpanKind.CONSUMER, attributes, links }, parent)
+  const made = span.spanContext()
+  if (!isSpanContextValid(made) || made.spanId === starter?.spanId) return undefined
+  return { span, context: trace.setSpan(ROOT_CONTEXT, span) }
+}
+
+function attributesOf({ runKey, groupKey, schema }: Tracing, claim: Claim, workerId: string): Attributes {
+  const { id, workflow, attempt, maxAttempts, token, key, group, past } = claim
+  const { waitedMs, aside, root = id } = past
+  const seconds = aside && aside.ms / 1000
+  return {
+    'messaging.system': 'holdfast',
+    'messaging.operation.name': 'run',
+    'messaging.operation.type': 'process',
+    'messaging.destination.name': workflow,
+    'messaging.message.id': id,
+    'messaging.message.conversation_id': root,
+    'holdfast.workflow.name': workflow,
+    'holdfast.run.id': id,
+    'holdfast.attempt.number': attempt,
+    'holdfast.attempt.max': maxAttempts,
+    'holdfast.claim.token': token,
+    'holdfast.worker.id': workerId,
+    'holdfast.queue.wait': Math.max(0, waitedMs - (aside?.ms ?? 0)) / 1000,
+    ...(seconds === undefined ? {} : { [`holdfast.${aside?.for === 'rate' ? 'rate' : 'limit'}.wait`]: seconds }),
+    ...(runKey && key !== undefined ? { 'holdfast.run.key': key } : {}),
+    ...(groupKey && group !== undefined ? { 'holdfast.group.key': group } : {}),
+    'holdfast.replay.command': replayCommand(id, attempt, schema),
+  }
+}
+
+/** What a person types to replay the run as it was in that attempt. */
+function replayCommand(run: string, attempt: number, schema: string): string {
+  const where =
+    schema === 'holdfast' ? '' : ` --schema ${/^\w+$/.test(schema) ? schema : `'${schema.replaceAll("'", `'\\''`)}'`}`
+  return `workflow replay ${run} --attempt ${attempt}${where}`
+}

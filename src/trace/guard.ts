@@ -1,0 +1,47 @@
+import type { Logger } from '../model/logger.ts'
+
+/**
+ * Tracing can never change what a run does: parts of a user's telemetry that throw (a span processor, a sampler, a
+ * context manager) are told of once, and otherwise as if they had done nothing.
+ */
+export class Guard {
+  readonly #log: Logger
+  #isToldOff = false
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** What `work` answers; `otherwise`, if it throws. */
+  try<T>(work: () => T, otherwise: T): T {
+    try {
+      return work()
+    } catch (error) {
+      this.#tell(error)
+      return otherwise
+    }
+  }
+
+  /** Runs `body` once, within whatever `enter` makes of it, and answers or throws what it does. */
+  within<T>(enter: (body: () => void) => void, body: () => T): T {
+    let ended: { readonly answer: T } | { readonly thrown: unknown } | undefined
+    const once = (): void => {
+      if (ended) return
+      try {
+        ended = { answer: body() }
+      } catch (thrown) {
+        ended = { thrown }
+      }
+    }
+    this.try(() => enter(once), undefined)
+    once()
+    if (ended && 'thrown' in ended) throw ended.thrown
+    return ended!.answer
+  }
+
+  #tell(error: unknown): void {
+    if (this.#isToldOff) return
+    this.#isToldOff = true
+    this.#log.warn({ error }, 'Telemetry threw. Runs are not affected; further errors of its are not told.')
+  }
+}

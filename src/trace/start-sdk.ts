@@ -1,0 +1,105 @@
+import { metrics, trace } from '@opentelemetry/api'
+import { parseDuration } from '../model/duration.ts'
+import { ConfigError } from '../model/errors.ts'
+import type { Duration } from '../model/policy.ts'
+import { runSampler } from './sampler.ts'
+
+/** What `startTelemetry` takes. */
+export interface StartTelemetryOptions {
+  /** Under what name spans and metrics come in, such as `orders-worker`. */
+  serviceName: string
+  /**
+   * Where an OTLP/HTTP receiver is, without `/v1/traces`. Default: OTEL_EXPORTER_OTLP_ENDPOINT, else
+   * http://localhost:4318.
+   */
+  endpoint?: string | undefined
+  /** Sent with each export, such as an API key. Default: OTEL_EXPORTER_OTLP_HEADERS. */
+  headers?: Readonly<Record<string, string>> | undefined
+  /** The share of runs that are traced, from 0 to 1. Default: 1. */
+  ratio?: number | undefined
+  /** Between two exports of metrics. Default: 60s. */
+  metricsEvery?: Duration | undefined
+}
+
+export interface RunningTelemetry {
+  /** Sends what has not been sent. */
+  flush(): Promise<void>
+  /** The same, and ends it. Call it after `worker.stop()`. */
+  shutdown(): Promise<void>
+}
+
+const packages = [
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-node',
+  '@opentelemetry/sdk-metrics',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/exporter-metrics-otlp-http',
+] as const
+
+/**
+ * Gives this process an OpenTelemetry SDK that exports spans and metrics by OTLP/HTTP, for whoever has none yet. Call it
+ * before the first client or worker is made.
+ *
+ * @throws ConfigError if an option is wrong, the SDK's packages are not installed, or there is an SDK in this process
+ *   already: Holdfast uses that one as it is.
+ */
+export async function startTelemetry(options: StartTelemetryOptions): Promise<RunningTelemetry> {
+  const { serviceName, endpoint, headers, ratio = 1, metricsEvery = '60s' } = options
+  if (typeof serviceName !== 'string' || serviceName === '') {
+    throw new ConfigError('startTelemetry: serviceName is missing.', {
+      field: 'serviceName',
+      remedy: "Give a name, such as 'orders-worker'.",
+    })
+  }
+  const sampler = runSampler(ratio)
+  const everyMs = parseDuration(metricsEvery, 'metricsEvery')
+  const sdk = await load()
+  const resource = sdk.defaultResource().merge(sdk.resourceFromAttributes({ 'service.name': serviceName }))
+  const to = (path: string): { url?: string; headers?: Record<string, string> } => ({
+    ...(endpoint === undefined ? {} : { url: `${endpoint.replace(/\/$/, '')}${path}` }),
+    ...(headers === undefined ? {} : { headers: { ...headers } }),
+  })
+  const processor = new sdk.BatchSpanProcessor(new sdk.OTLPTraceExporter(to('/v1/traces')))
+  const spans = new sdk.NodeTracerProvider({ resource, sampler, spanProcessors: [processor] })
+  if (!trace.setGlobalTracerProvider(spans)) {
+    throw new ConfigError('startTelemetry: this process has an OpenTelemetry SDK already.', {
+      remedy: 'Leave startTelemetry out: Holdfast uses the SDK that is there. runSampler fits it too.',
+    })
+  }
+  trace.disable()
+  // With it come the context that follows async calls, and W3C's propagation.
+  spans.register()
+  const exporter = new sdk.OTLPMetricExporter(to('/v1/metrics'))
+  const reader = new sdk.PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: everyMs,
+    exportTimeoutMillis: Math.min(everyMs, 30_000),
+  })
+  const meters = new sdk.MeterProvider({ resource, readers: [reader] })
+  metrics.setGlobalMeterProvider(meters)
+  const both = async (act: (provider: typeof spans | typeof meters) => Promise<void>): Promise<void> => {
+    await Promise.allSettled([act(spans), act(meters)])
+  }
+  return {
+    flush: () => both((provider) => provider.forceFlush()),
+    shutdown: () => both((provider) => provider.shutdown()),
+  }
+}
+
+async function load() {
+  try {
+    const [resources, spans, meters, traceExporter, metricExporter] = await Promise.all([
+      import('@opentelemetry/resources'),
+      import('@opentelemetry/sdk-trace-node'),
+      import('@opentelemetry/sdk-metrics'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+      import('@opentelemetry/exporter-metrics-otlp-http'),
+    ])
+    return { ...resources, ...spans, ...meters, ...traceExporter, ...metricExporter }
+  } catch (cause) {
+    throw new ConfigError("startTelemetry: the SDK's packages are not installed.", {
+      remedy: `Run: npm install ${packages.join(' ')}`,
+      cause,
+    })
+  }
+}

@@ -1,0 +1,48 @@
+import { trace } from '@opentelemetry/api'
+import type { Claim } from '../model/claim.ts'
+import { release } from '../model/release.ts'
+import type { StartItem } from '../model/start-item.ts'
+import { ClaimTrace } from './claim-trace.ts'
+import { Guard } from './guard.ts'
+import { Meters } from './meters.ts'
+import { StartTrace } from './start-trace.ts'
+import type { AskedFor, ClientTelemetry, TelemetryOptions, Tracing, WorkerTelemetry } from './tracing.ts'
+
+/** Spans and metrics of one client or worker. It registers nothing: without an SDK in the process it does nothing. */
+export class Telemetry implements ClientTelemetry, WorkerTelemetry {
+  readonly meters: Meters
+  readonly #tracing: Tracing
+
+  constructor({ tracerProvider, meterProvider, schema, log, ...how }: TelemetryOptions) {
+    const guard = new Guard(log)
+    const { propagation = 'link', runKey = false, groupKey = false } = how
+    this.meters = new Meters(meterProvider, guard)
+    const tracer = (tracerProvider ?? trace).getTracer('holdfast', release)
+    this.#tracing = { propagation, runKey, groupKey, schema, tracer, guard, meters: this.meters }
+  }
+
+  claim(claim: Claim, workerId: string): ClaimTrace {
+    return new ClaimTrace(this.#tracing, claim, workerId)
+  }
+
+  async starting<S extends { readonly item: StartItem }, T>(
+    starts: readonly S[],
+    send: (starts: readonly S[]) => Promise<T>,
+    startedOf: (answer: T) => readonly AskedFor[],
+  ): Promise<T> {
+    const span = new StartTrace(
+      this.#tracing,
+      starts.map(({ item }) => item),
+    )
+    const { carrier } = span
+    const carried = carrier ? starts.map((start) => ({ ...start, item: { ...start.item, ...carrier } })) : starts
+    try {
+      const answer = await send(carried)
+      span.started(startedOf(answer))
+      return answer
+    } catch (error) {
+      span.failed(error)
+      throw error
+    }
+  }
+}
