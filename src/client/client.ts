@@ -88,7 +88,6 @@ export class Client {
   /**
    * Starts a run. When it returns, the run survives the death of every process. With `tx` it exists if and only if that
    * transaction commits.
-   *
    * @throws InvalidInputError, UnserializableError, PayloadTooLargeError, ArgumentError: nothing was written.
    * @throws KeyReusedError if the key names a run with another input; QueueFullError past the workflow's `maxWaiting`.
    */

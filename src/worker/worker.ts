@@ -15,10 +15,10 @@ import { untraced } from '../trace/untraced.ts'
 import { ClaimRunner } from './claim-runner.ts'
 import { Gauges } from './gauges.ts'
 import { Leases } from './leases.ts'
+import { LimitNews } from './limit-news.ts'
 import type { Part } from './part.ts'
 import { Presence } from './presence.ts'
 import { Promoter } from './promoter.ts'
-import { recordDefinitions } from '../db/record-definitions.ts'
 import { Scheduler } from './scheduler.ts'
 import { Slots } from './slots.ts'
 import { Sweeper } from './sweeper.ts'
@@ -53,8 +53,7 @@ export class WorkerCore {
   readonly #options: WorkerCoreOptions
   readonly #log: Logger
   readonly #slots = new Slots()
-  /** The limits last told of, by workflow. */
-  readonly #told = new Map<string, string>()
+  readonly #limits: LimitNews
   readonly #giveUp = new AbortController()
   readonly #claims: ClaimRunner
   readonly #queue: QueueRunner
@@ -97,6 +96,7 @@ export class WorkerCore {
       log,
       telemetry,
     })
+    this.#limits = new LimitNews(database, registry, log)
     this.#promoter = new Promoter(database, timings.lookMs, clock, log)
     this.#scheduler = new Scheduler({ database, registry, lookMs: timings.lookMs, clock, log })
     const leaseMs = Math.min(...leases)
@@ -114,7 +114,8 @@ export class WorkerCore {
       onMessage: (message) => this.#hear(message),
       onSilence: () => {
         log.warn({}, 'The database does not answer; it is asked on new connections.')
-        for (const each of [database, this.#queue]) each.cut()
+        database.cut()
+        this.#queue.cut()
       },
     })
     this.#leases = new Leases({
@@ -172,7 +173,7 @@ export class WorkerCore {
     const { prepare, registry, clock } = this.#options
     for (const workflow of registry.workflows) await requireScheduled(workflow, clock)
     await prepare()
-    await this.#compareLimits()
+    await this.#limits.compare()
     const started: Part[] = []
     try {
       for (const part of this.#parts) {
@@ -223,30 +224,11 @@ export class WorkerCore {
     enough.abort()
   }
 
-  /** Says once of each workflow whose limits are not those in force here what they are. */
-  async #compareLimits(): Promise<void> {
-    const { database, registry } = this.#options
-    for (const { workflow, in_force: inForce, is_set: isSet } of await recordDefinitions(
-      database,
-      registry.workflows,
-    )) {
-      if (this.#told.get(workflow) === inForce) continue
-      this.#told.set(workflow, inForce)
-      this.#log.warn(
-        { workflow, limits: JSON.parse(inForce) as unknown },
-        isSet
-          ? 'An operator has set other limits than this definition has; theirs are in force.'
-          : 'A newer definition has other limits than this one; its are in force.',
-      )
-    }
-  }
-
   #hear(message: string): void {
     const [word, ...ids] = message.split(' ')
     if (word === 'due') this.#promoter.look()
     if (word === 'schedules') this.#scheduler.look()
-    if (word === 'limits')
-      this.#compareLimits().catch((error: unknown) => this.#log.warn({ error }, 'Limits could not be compared.'))
+    if (word === 'limits') this.#limits.look()
     if (word === 'signalled') for (const id of ids) this.#slots.get(id)?.execution.hear()
     if (word === 'cancelled') for (const id of ids) this.#slots.get(id)?.execution.interrupt({ kind: 'cancelled' })
   }
