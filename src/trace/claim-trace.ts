@@ -14,13 +14,14 @@ import {
 import type { Claim } from '../model/claim.ts'
 import { carrierOf, contextOf, traceparentOf, type Carrier } from './carrier.ts'
 import { toException } from './exception.ts'
-import { callerOr, StepTrace } from './step-trace.ts'
+import { StepTrace } from './step-trace.ts'
 import type { ClaimEnd, ClaimSpan, TraceIds, Tracing } from './tracing.ts'
 
 /** The span of one claim, with the context in which its handler runs, and its metrics. */
 export class ClaimTrace implements ClaimSpan {
   readonly ids: TraceIds | undefined
   readonly traceparent: string | undefined
+  readonly carrier: Carrier | undefined
   readonly #tracing: Tracing
   readonly #claim: Claim
   readonly #span: Span | undefined
@@ -41,11 +42,13 @@ export class ClaimTrace implements ClaimSpan {
     }
     const begun = guard.try(() => begin(tracing, claim, workerId), undefined)
     if (!begun) return
-    const { traceId, spanId, traceFlags } = begun.span.spanContext()
+    const made = begun.span.spanContext()
+    const { traceId, spanId, traceFlags } = made
     this.#span = begun.span
     this.#context = begun.context
     this.ids = { traceId, spanId }
-    if (traceFlags & TraceFlags.SAMPLED) this.traceparent = traceparentOf(begun.span.spanContext())
+    if (traceFlags & TraceFlags.SAMPLED) this.traceparent = traceparentOf(made)
+    if (tracing.propagation !== 'none') this.carrier = carrierOf(made)
   }
 
   within<T>(handle: () => T): T {
@@ -60,14 +63,6 @@ export class ClaimTrace implements ClaimSpan {
       { workflow: this.#claim.workflow, run: this.#claim.id, name, key },
       this.#context,
     )
-  }
-
-  get carrier(): Carrier | undefined {
-    const { guard, propagation } = this.#tracing
-    const claim = this.#context
-    if (!claim || propagation === 'none') return undefined
-    const span = guard.try(() => trace.getSpanContext(callerOr(claim)), undefined)
-    return span && carrierOf(span)
   }
 
   know(error: unknown): void {

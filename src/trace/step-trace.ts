@@ -54,7 +54,7 @@ export class StepTrace implements StepSpans {
 }
 
 /** The context that is active here; the claim's own if nothing of a trace is in it. */
-export function callerOr(claim: Context): Context {
+function callerOr(claim: Context): Context {
   const active = context.active()
   const span = trace.getSpanContext(active)
   return span && isSpanContextValid(span) ? active : claim

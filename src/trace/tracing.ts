@@ -98,7 +98,10 @@ export interface HandlerSpan {
   know(error: unknown): void
   /** The handler threw it. */
   threw(error: unknown): void
-  /** Of the handler's context, for a run that it starts. */
+  /**
+   * The claim's own, for a run that it starts: a span of the user's around such a call does not end where the claim is
+   * suspended.
+   */
   readonly carrier: Carrier | undefined
 }
 

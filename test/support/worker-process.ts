@@ -2,6 +2,8 @@ import { isWorkflow } from '../../src/define/define-workflow.ts'
 import { createRegistry } from '../../src/define/registry.ts'
 import type { LogFields, Logger } from '../../src/index.ts'
 import { systemClock } from '../../src/model/clock.ts'
+import { startTelemetry } from '../../src/otel.ts'
+import { Telemetry } from '../../src/trace/telemetry.ts'
 import { stopOnSignals } from '../../src/worker/signals.ts'
 import type { Timings } from '../../src/worker/timings.ts'
 import { WorkerCore } from '../../src/worker/worker.ts'
@@ -28,6 +30,8 @@ export interface ProcessOptions {
   readonly failPoint?: FailPoint
   /** It loads all it needs and starts when it gets the order `start`. */
   readonly isReserve?: boolean
+  /** Where it exports spans and metrics to, and under what name. Default: nowhere. */
+  readonly otlp?: { readonly endpoint: string; readonly serviceName: string }
 }
 
 export type Report =
@@ -39,7 +43,8 @@ export type Report =
 export type Order = { readonly order: string } | { readonly arm: FailPoint | undefined }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
-const { connectionString, module, concurrency, graceMs, timings, bodyLog, failPoint, isReserve } = options
+const { connectionString, module, concurrency, graceMs, timings, bodyLog, failPoint, isReserve, otlp } = options
+const exporting = otlp && (await startTelemetry({ ...otlp, metricsEvery: '500ms' }))
 if (bodyLog !== undefined) openBodyLog(bodyLog)
 const database = new FailingDatabase({ ...optionsFor({ connectionString }), clock: systemClock })
 database.arm(failPoint)
@@ -58,14 +63,16 @@ process.on('disconnect', () => process.exit(1))
 listen((told) => report({ type: 'told', told }))
 
 const exported: unknown[] = Object.values((await import(module)) as object)
+const log: Logger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 const worker = new WorkerCore({
   database,
   registry: createRegistry(exported.filter((value) => isWorkflow(value))),
   concurrency,
   graceMs,
   clock: systemClock,
-  log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+  log,
   timings,
+  telemetry: new Telemetry({ schema: database.names.schema, log }),
   prepare: () => Promise.resolve(),
   release: () => database.close(),
 })
@@ -74,6 +81,7 @@ if (isReserve) await ordered('start')
 await worker.start()
 report({ type: 'ready', workerId: worker.id })
 await worker.done
+await exporting?.shutdown()
 // With the channel closed the process ends by itself, unless the worker left something behind.
 process.removeAllListeners('disconnect')
 process.disconnect()
