@@ -12,45 +12,42 @@ interface Instrument {
   readonly isRead?: true
 }
 
-const workflow = 'holdfast.workflow.name'
-const limit = [workflow, 'holdfast.limit.kind'] as const
-
 export const instruments = {
   'holdfast.run.started': {
     kind: 'counter',
     unit: '{run}',
     doc: 'Starts by clients; `existing`: the id or key named a run that was there already',
-    attributes: [workflow, 'holdfast.start.result'],
+    attributes: ['holdfast.workflow.name', 'holdfast.start.result'],
   },
   'holdfast.run.wait.duration': {
     kind: 'histogram',
     unit: 's',
     doc: 'From when a run was due to its claim',
-    attributes: [workflow],
+    attributes: ['holdfast.workflow.name'],
   },
   'holdfast.claim.duration': {
     kind: 'histogram',
     unit: 's',
     doc: 'From a claim to its end',
-    attributes: [workflow, 'holdfast.claim.outcome', 'error.type'],
+    attributes: ['holdfast.workflow.name', 'holdfast.claim.outcome', 'error.type'],
   },
   'holdfast.run.duration': {
     kind: 'histogram',
     unit: 's',
     doc: "From a run's start to its end, waits and all",
-    attributes: [workflow, 'holdfast.run.state'],
+    attributes: ['holdfast.workflow.name', 'holdfast.run.state'],
   },
   'holdfast.step.duration': {
     kind: 'histogram',
     unit: 's',
     doc: 'Each try of a step whose body ran, until its answer was kept',
-    attributes: [workflow, 'holdfast.step.name', 'error.type'],
+    attributes: ['holdfast.workflow.name', 'holdfast.step.name', 'error.type'],
   },
   'holdfast.claim.active': {
     kind: 'upDownCounter',
     unit: '{claim}',
     doc: 'Claims that run just now',
-    attributes: [workflow],
+    attributes: ['holdfast.workflow.name'],
   },
   'holdfast.worker.slot.limit': {
     kind: 'gauge',
@@ -68,7 +65,7 @@ export const instruments = {
     kind: 'counter',
     unit: '{lease}',
     doc: 'Claims whose lease was lost before they ended',
-    attributes: [workflow, 'holdfast.lease.reason'],
+    attributes: ['holdfast.workflow.name', 'holdfast.lease.reason'],
   },
   'holdfast.lease.renewal.duration': {
     kind: 'histogram',
@@ -86,46 +83,48 @@ export const instruments = {
     kind: 'histogram',
     unit: 's',
     doc: 'How long a run was set aside under a limit or a pause before its claim',
-    attributes: limit,
+    attributes: ['holdfast.workflow.name', 'holdfast.limit.kind'],
   },
   'holdfast.queue.depth': {
     kind: 'gauge',
     unit: '{run}',
     doc: 'Runs in each state but done and cancelled',
-    attributes: [workflow, 'holdfast.run.state'],
+    attributes: ['holdfast.workflow.name', 'holdfast.run.state'],
     isRead: true,
   },
   'holdfast.queue.oldest.age': {
     kind: 'gauge',
     unit: 's',
     doc: 'How long the oldest due run has waited; 0: none waits',
-    attributes: [workflow],
+    attributes: ['holdfast.workflow.name'],
     isRead: true,
   },
   'holdfast.limit.usage': {
     kind: 'gauge',
     unit: '{run}',
     doc: 'What of a limit is in use; of groups, by the one that uses most',
-    attributes: limit,
+    attributes: ['holdfast.workflow.name', 'holdfast.limit.kind'],
     isRead: true,
   },
   'holdfast.limit.limit': {
     kind: 'gauge',
     unit: '{run}',
     doc: 'The limit in force',
-    attributes: limit,
+    attributes: ['holdfast.workflow.name', 'holdfast.limit.kind'],
     isRead: true,
   },
   'holdfast.limit.saturated': {
     kind: 'gauge',
     unit: '{line}',
     doc: "Lines at their limit while runs wait: the workflow's own, or how many groups",
-    attributes: limit,
+    attributes: ['holdfast.workflow.name', 'holdfast.limit.kind'],
     isRead: true,
   },
-} as const satisfies Readonly<Record<string, Instrument>>
+} as const
 
 export type InstrumentName = keyof typeof instruments
+
+const described: Readonly<Record<InstrumentName, Instrument>> = instruments
 
 /** The names of one kind. */
 export type NameOf<Kind extends Instrument['kind']> = {
@@ -142,6 +141,6 @@ export function boundsOf(unit: string): number[] {
 
 /** As Prometheus has it after the OTLP path. */
 export function prometheusName(name: InstrumentName): string {
-  const { kind, unit } = instruments[name]
+  const { kind, unit } = described[name]
   return `${name.replaceAll('.', '_')}${unit === 's' ? '_seconds' : ''}${kind === 'counter' ? '_total' : ''}`
 }

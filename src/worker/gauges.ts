@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { readMetrics } from '../db/metrics-calls.ts'
 import type { Clock } from '../model/clock.ts'
+import type { Standing } from '../model/standing.ts'
 import type { Observe } from '../trace/meters.ts'
 import { observeDatabase } from '../trace/observe-database.ts'
 import type { Meter } from '../trace/tracing.ts'
@@ -19,9 +20,17 @@ export interface GaugesOptions {
   readonly clock: Clock
 }
 
-/** Answers when an SDK asks how full this worker is and, if the database chose it to tell for all, what waits there. */
+/**
+ * Answers when an SDK asks how full this worker is and, if the database chose it to tell for all, what waits there.
+ *
+ * An SDK goes on exporting what it was last told. So what was said once and is no more is said to be 0, which the largest
+ * of what all workers say passes over; after the worker's end, too.
+ */
 export class Gauges implements Part {
   readonly #options: GaugesOptions
+  readonly #said = new Map<string, readonly [Parameters<Observe>[0], Parameters<Observe>[2]]>()
+  #isStopped = false
+  #reading: Promise<{ readonly standing: Standing | undefined } | undefined> | undefined
   #end: () => void = () => undefined
 
   constructor(options: GaugesOptions) {
@@ -34,21 +43,47 @@ export class Gauges implements Part {
   }
 
   async stop(): Promise<void> {
-    this.#end()
+    this.#isStopped = true
+    if (this.#said.size === 0) this.#end()
     await Promise.resolve()
   }
 
   async #tell(observe: Observe): Promise<void> {
-    const { database, workerId, slots, concurrency, clock } = this.#options
+    const before = new Map(this.#said)
+    const say: Observe = (name, value, attributes) => {
+      const series = JSON.stringify([name, attributes])
+      this.#said.set(series, [name, attributes])
+      before.delete(series)
+      observe(name, value, attributes)
+    }
+    if (this.#isStopped) this.#end()
+    else if (!(await this.#say(say))) return
+    for (const [name, attributes] of before.values()) observe(name, 0, attributes)
+  }
+
+  /** False: the database could not be asked just now. */
+  async #say(observe: Observe): Promise<boolean> {
+    const { workerId, slots, concurrency } = this.#options
     const worker = { 'holdfast.worker.id': workerId }
     observe('holdfast.worker.slot.limit', concurrency, worker)
     observe('holdfast.worker.slot.usage', slots.size, worker)
+    // Several SDKs that collect at once share it.
+    this.#reading ??= this.#read().finally(() => (this.#reading = undefined))
+    const read = await this.#reading
+    if (read?.standing) observeDatabase(read.standing, observe)
+    return read !== undefined
+  }
+
+  async #read(): Promise<{ readonly standing: Standing | undefined } | undefined> {
+    const { database, workerId, clock } = this.#options
     const enough = new AbortController()
     const late = clock.sleep(longestReadMs, enough.signal).then(() => undefined)
-    // One that cannot be asked has nothing to say just now.
-    const read = readMetrics(database, workerId).catch(() => undefined)
-    const standing = await Promise.race([read, late])
+    const read = readMetrics(database, workerId).then(
+      (standing) => ({ standing }),
+      () => undefined,
+    )
+    const first = await Promise.race([read, late])
     enough.abort()
-    if (standing) observeDatabase(standing, observe)
+    return first
   }
 }
