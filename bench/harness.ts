@@ -5,18 +5,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { cpuOfTree, walBytes, type RoundFigures } from './measure.ts'
-import { peers } from './peers/index.ts'
+import { roundPeers } from './peers/index.ts'
+import type { TracingName } from './peers/tracing.ts'
 import { stepsOf, type Load, type Peer, type PeerName, type Work } from './peers/peer.ts'
 import { withDatabase, withFreshDatabase, type Server } from './postgres.ts'
 import { WorkerHandle } from './worker-handle.ts'
 
 export interface RoundOptions {
-  readonly peer: PeerName
+  readonly peer: PeerName | TracingName
   readonly work: Work
   readonly slots: number
   readonly runs: number
   /** A file for the worker process's CPU profile. */
   readonly profile: string | undefined
+  /** Where spans go. */
+  readonly otlp?: string
 }
 
 const phasePatienceMs = 180_000
@@ -25,9 +28,9 @@ const pollMs = 10
 export async function playRound(server: Server, options: RoundOptions): Promise<RoundFigures> {
   return withFreshDatabase(server, (connectionString) =>
     withDatabase(connectionString, async (database) => {
-      const { work, slots, runs } = options
-      const load: Load = { work, slots, runs, steps: stepsOf[work], connectionString }
-      const client = await peers[options.peer].openClient(load)
+      const { work, slots, runs, otlp } = options
+      const load: Load = { work, slots, runs, steps: stepsOf[work], connectionString, otlp }
+      const client = await roundPeers[options.peer].openClient(load)
       try {
         const enqueueMs = await timed(() => client.enqueue())
         await database.query('analyze')
@@ -45,7 +48,7 @@ async function playWork(
   options: RoundOptions,
   load: Load,
 ): Promise<Omit<RoundFigures, 'enqueue_s'>> {
-  const peer = peers[options.peer]
+  const peer = roundPeers[options.peer]
   const worker = new WorkerHandle(options.profile)
   try {
     await worker.load(options.peer, load)

@@ -10,12 +10,15 @@ import { runLimits } from './limits.ts'
 import { peerNames, timedPeerNames, works, type Work } from './peers/peer.ts'
 import { throughputTable } from './throughput-table.ts'
 import { runThroughput } from './throughput.ts'
+import { tracingTable } from './tracing-table.ts'
+import { runTracing } from './tracing.ts'
 import { waitsTable } from './waits-table.ts'
 import { runWaits } from './waits.ts'
 
 const usage = `npm run bench -- throughput [options]     runs a second, with as many in flight as there are slots
 npm run bench -- latency [options]        how long one run takes on an idle system
 npm run bench -- limits [options]         what limits cost, and runs set aside behind one; takes --rounds and --json alone
+npm run bench -- tracing [options]        what spans and metrics cost a worker; as limits
 npm run bench -- waits [options]         what a million sleeping runs cost, and how soon those that wait go on; as limits
   --work W0,W1,W3,W10                  which works; default: all, of latency W0,W3
   --rounds 3                           rounds of each cell
@@ -74,6 +77,11 @@ const suites: Readonly<Record<string, (values: Values) => Promise<Report>>> = {
   async limits(values) {
     const outcome = await runLimits({ rounds: roundsAlone('limits', values) }, say)
     return { result: outcome.result, table: limitsTable(outcome) }
+  },
+
+  async tracing(values) {
+    const outcome = await runTracing({ rounds: roundsAlone('tracing', values) }, say)
+    return { result: outcome.result, table: tracingTable(outcome) }
   },
 
   async waits(values) {

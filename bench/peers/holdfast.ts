@@ -27,7 +27,7 @@ export function loadBuilt(): Promise<typeof Holdfast> {
 
 type Calls = Pick<HandlerCalls, 'begun' | 'finished'>
 
-async function workflowOf({ steps }: Load, { begun, finished }: Calls): Promise<Holdfast.Workflow<Input>> {
+export async function openedWorkflow({ steps }: Load, { begun, finished }: Calls): Promise<Holdfast.Workflow<Input>> {
   const { defineWorkflow } = await loadBuilt()
   return defineWorkflow({
     name: 'bench',
@@ -43,7 +43,7 @@ async function workflowOf({ steps }: Load, { begun, finished }: Calls): Promise<
 
 async function openHoldfast(load: Load) {
   const { createClient } = await loadBuilt()
-  const workflow = await workflowOf(load, { begun: ignore, finished: ignore })
+  const workflow = await openedWorkflow(load, { begun: ignore, finished: ignore })
   const client = createClient({ connectionString: load.connectionString })
   // The first call of a client migrates, whatever it asks.
   await client.get(crypto.randomUUID())
@@ -78,7 +78,7 @@ export const holdfast: TimedPeer = {
     const { createWorker } = await loadBuilt()
     const worker = createWorker({
       connectionString: load.connectionString,
-      workflows: [await workflowOf(load, calls)],
+      workflows: [await openedWorkflow(load, calls)],
       concurrency: load.slots,
       logger: quiet,
     })

@@ -20,6 +20,8 @@ export interface Load {
   readonly runs: number
   /** The round's own fresh database. */
   readonly connectionString: string
+  /** In the tracing suite: where spans go. */
+  readonly otlp?: string | undefined
   /** In the limits suite. */
   readonly limited?: LimitedLoad
 }

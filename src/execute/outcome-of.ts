@@ -100,3 +100,8 @@ const steering: { readonly [K in Settling]: (context: Context, steer: Extract<St
 function storable(reason: string | undefined): string | undefined {
   return reason === undefined ? undefined : storableText(reason, longestReason)
 }
+
+/** The time spent since counts towards the delay. */
+export function sooner(outcome: Outcome, ms: number): Outcome {
+  return 'delayMs' in outcome ? { ...outcome, delayMs: Math.max(0, outcome.delayMs - ms) } : outcome
+}

@@ -35,7 +35,6 @@ export class ClaimTrace implements ClaimSpan {
     const { guard, meters } = tracing
     const workflow = { 'holdfast.workflow.name': claim.workflow }
     const { waitedMs, aside } = claim.past
-    meters.add('holdfast.claim.active', 1, workflow)
     meters.record('holdfast.run.wait.duration', waitedMs / 1000, workflow)
     if (aside) {
       meters.record('holdfast.limit.wait.duration', aside.ms / 1000, { ...workflow, 'holdfast.limit.kind': aside.for })
@@ -81,7 +80,6 @@ export class ClaimTrace implements ClaimSpan {
     const error: Attributes = errorType === undefined ? {} : { 'error.type': errorType }
     const attributes = { 'holdfast.claim.outcome': outcome, ...error }
     const labels = { 'holdfast.workflow.name': workflow }
-    meters.add('holdfast.claim.active', -1, labels)
     meters.record('holdfast.claim.duration', durationMs / 1000, { ...labels, ...attributes })
     if (outcome === 'done' || outcome === 'failed') {
       const ageMs = past.ageMs + durationMs

@@ -4,7 +4,7 @@
  */
 
 interface Instrument {
-  readonly kind: 'counter' | 'upDownCounter' | 'histogram' | 'gauge'
+  readonly kind: 'counter' | 'histogram' | 'gauge'
   readonly unit: string
   readonly doc: string
   readonly attributes: readonly string[]
@@ -44,10 +44,10 @@ export const instruments = {
     attributes: ['holdfast.workflow.name', 'holdfast.step.name', 'error.type'],
   },
   'holdfast.claim.active': {
-    kind: 'upDownCounter',
+    kind: 'gauge',
     unit: '{claim}',
-    doc: 'Claims that run just now',
-    attributes: ['holdfast.workflow.name'],
+    doc: 'Claims that a worker runs just now',
+    attributes: ['holdfast.workflow.name', 'holdfast.worker.id'],
   },
   'holdfast.worker.slot.limit': {
     kind: 'gauge',

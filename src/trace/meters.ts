@@ -6,7 +6,6 @@ import {
   type Meter,
   type MeterProvider,
   type ObservableGauge,
-  type UpDownCounter,
 } from '@opentelemetry/api'
 import { release } from '../model/release.ts'
 import type { Guard } from './guard.ts'
@@ -20,7 +19,7 @@ export type Observer = (observe: Observe) => void | Promise<void>
 
 interface Made {
   readonly meter: Meter
-  readonly counters: Map<InstrumentName, Counter | UpDownCounter>
+  readonly counters: Map<InstrumentName, Counter>
   readonly histograms: Map<InstrumentName, Histogram>
   readonly gauges: Map<InstrumentName, ObservableGauge>
   readonly callbacks: Map<Observer, Parameters<Meter['addBatchObservableCallback']>[0]>
@@ -42,7 +41,7 @@ export class Meters {
     this.#guard = guard
   }
 
-  add(name: NameOf<'counter' | 'upDownCounter'>, value: number, attributes: Attributes): void {
+  add(name: NameOf<'counter'>, value: number, attributes: Attributes): void {
     this.#guard.try(() => this.#counter(name).add(value, attributes), undefined)
   }
 
@@ -90,13 +89,12 @@ export class Meters {
     made.meter.addBatchObservableCallback(callback, [...made.gauges.values()])
   }
 
-  #counter(name: NameOf<'counter' | 'upDownCounter'>): Counter | UpDownCounter {
+  #counter(name: NameOf<'counter'>): Counter {
     const { meter, counters } = this.#current()
     let counter = counters.get(name)
     if (!counter) {
-      const { kind, unit, doc } = instruments[name]
-      const options = { unit, description: doc }
-      counter = kind === 'counter' ? meter.createCounter(name, options) : meter.createUpDownCounter(name, options)
+      const { unit, doc } = instruments[name]
+      counter = meter.createCounter(name, { unit, description: doc })
       counters.set(name, counter)
     }
     return counter

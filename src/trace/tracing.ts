@@ -40,7 +40,7 @@ export interface Tracing {
 }
 
 export interface Meter {
-  add(name: NameOf<'counter' | 'upDownCounter'>, value: number, attributes: Attributes): void
+  add(name: NameOf<'counter'>, value: number, attributes: Attributes): void
   record(name: NameOf<'histogram'>, value: number, attributes: Attributes): void
   /** Has `observer` asked for gauges. Answers how to end that. */
   observe(observer: Observer): () => void

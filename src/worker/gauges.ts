@@ -67,6 +67,9 @@ export class Gauges implements Part {
     const worker = { 'holdfast.worker.id': workerId }
     observe('holdfast.worker.slot.limit', concurrency, worker)
     observe('holdfast.worker.slot.usage', slots.size, worker)
+    for (const [workflow, count] of slots.byWorkflow()) {
+      observe('holdfast.claim.active', count, { 'holdfast.workflow.name': workflow, ...worker })
+    }
     // Several SDKs that collect at once share it.
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined))
     const read = await this.#reading

@@ -75,6 +75,13 @@ export class Slots {
     if (this.#held.size > 0) await new Promise<void>((resolve) => void (this.#onEmpty = resolve))
   }
 
+  /** How many claims of each workflow there are. */
+  byWorkflow(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { claim } of this.#held.values()) counts.set(claim.workflow, (counts.get(claim.workflow) ?? 0) + 1)
+    return counts
+  }
+
   all(): readonly Held[] {
     return [...this.#held.values()]
   }

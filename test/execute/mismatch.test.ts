@@ -100,7 +100,7 @@ describe.each(Object.entries(changes))('%s', (_, [before, after, named]) => {
 
   test("I1: parks the run under onMismatch: 'park', which goes on under code that fits", async () => {
     const { outcome, run } = await replay(await recordOf(before), after, 'park')
-    expect(outcome).toEqual({ kind: 'suspended', wakeMs: undefined })
+    expect(outcome).toEqual({ kind: 'suspended', wakeMs: undefined, isParked: true })
     let next = await run.claim(workflowOf(before, 'park'))
     // Beside the person's answer it may wait for something of its own.
     if (next?.outcome.kind === 'suspended') next = await run.claim(workflowOf(before, 'park'))

@@ -38,7 +38,7 @@ test('neither a catch nor a finally of a suspended handler runs, in this claim o
   })
   const run = new MemoryRun({ clock: new HandClock() })
   const first = await run.claim(workflow)
-  expect(first?.outcome).toEqual({ kind: 'suspended', wakeMs: 3_600_000 })
+  expect(first?.outcome).toEqual({ kind: 'suspended', wakeMs: 3_600_000, isParked: false })
   expect(first?.tries).toMatchObject([{ key: 'patient', tries: 1, retryMs: 3_600_000 }])
   for (let left = 20; left > 0; left -= 1) await turn()
   expect(ran).toEqual([])
@@ -65,7 +65,7 @@ test('a claim is suspended only when nothing is in flight but waits', async () =
   await clock.advance(600_000)
   slow.give('slow')
   // It wakes when the step is due, not an hour after it came to rest.
-  expect((await ending).outcome).toEqual({ kind: 'suspended', wakeMs: 3_000_000 })
+  expect((await ending).outcome).toEqual({ kind: 'suspended', wakeMs: 3_000_000, isParked: false })
   expect((await run.memos()).map(({ key }) => key)).toEqual(['slow', 'next'])
   expect((await run.claim(workflow))?.outcome).toMatchObject({ output: { json: '["slow","next","at last"]' } })
 })
@@ -111,7 +111,7 @@ test('of several waits the claim wakes for the first', async () => {
     },
   })
   const ending = await new MemoryRun({ clock: new HandClock() }).claim(workflow)
-  expect(ending?.outcome).toEqual({ kind: 'suspended', wakeMs: 3_600_000 })
+  expect(ending?.outcome).toEqual({ kind: 'suspended', wakeMs: 3_600_000, isParked: false })
 })
 
 test('what a raw await beside a wait leads to has no effect: its calls never settle, and the log says so once', async () => {

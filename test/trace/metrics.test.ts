@@ -39,7 +39,8 @@ test('TRACE-05: starts, claims, runs and steps are counted with how they ended, 
   await client.result(good)
   await becomes(client, bad, 'failed')
   const name = { [workflowName]: 'metered order' }
-  await expect.poll(() => metering.read('holdfast.claim.active', name)).toBe(0)
+  const ended = { ...name, 'holdfast.claim.outcome': 'failed', 'error.type': 'OutOfStockError' }
+  await expect.poll(() => metering.read('holdfast.claim.duration', ended)).toBe(1)
 
   const claims = 'holdfast.claim.duration'
   const refused = { 'error.type': 'OutOfStockError' }
@@ -133,6 +134,8 @@ test('TRACE-05: how long a run was set aside is told by the kind of limit, on it
   await startWorker(database, { workflows: [one, two], telemetry: metering.telemetry, concurrency: 8 })
   const first = await client.start(one)
   await begun.promise
+  const active = (await metering.collect()).get('holdfast.claim.active')
+  expect(active?.map(({ attributes, value }) => [attributes[workflowName], value])).toEqual([['one at a time', 1]])
   const second = await client.start(one)
   await expect.poll(async () => await asideOf(second.id)).toBe('concurrency')
   free.give()
