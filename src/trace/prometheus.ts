@@ -5,7 +5,8 @@ import type { Observe } from './meters.ts'
 export function writePrometheus(tell: (observe: Observe) => void): string {
   const samples = new Map<InstrumentName, string[]>()
   tell((name, value, attributes) => {
-    const labels = Object.entries(attributes).map(([key, each]) => `${key.replaceAll('.', '_')}="${escaped(each)}"`)
+    // Neither names of workflows nor ids have signs that would have to be escaped.
+    const labels = Object.entries(attributes).map(([key, each]) => `${key.replaceAll('.', '_')}="${String(each)}"`)
     const lines = samples.get(name) ?? []
     samples.set(name, lines)
     lines.push(`${prometheusName(name)}{${labels.join(',')}} ${value}`)
@@ -16,8 +17,4 @@ export function writePrometheus(tell: (observe: Observe) => void): string {
       return `# HELP ${series} ${instruments[name].doc}\n# TYPE ${series} gauge\n${lines.join('\n')}\n`
     })
     .join('')
-}
-
-function escaped(value: unknown): string {
-  return String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

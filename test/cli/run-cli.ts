@@ -62,6 +62,11 @@ export class RunningCli {
     }
   }
 
+  /** All that it has written so far. */
+  get output(): string {
+    return this.#stdout + this.#stderr
+  }
+
   type(text: string): void {
     this.#child.stdin?.write(text)
   }

@@ -56,7 +56,7 @@ beforeAll(async () => {
   await worker.stop()
 })
 
-test('get --json --payloads is JSON, whatever the run holds', async () => {
+test('show --json --payloads is JSON, whatever the run holds', async () => {
   const run = await jsonOf<RunJson>(['show', done, '--payloads'], environment)
   expect(run).toMatchObject({
     id: done,
@@ -77,7 +77,7 @@ test('get --json --payloads is JSON, whatever the run holds', async () => {
   expect(discreet).not.toHaveProperty('output')
 })
 
-test('get shows one field a line, and lets no text of the run reach the terminal as it is', async () => {
+test('show shows one field a line, and lets no text of the run reach the terminal as it is', async () => {
   const { code, stdout } = await runCli(['show', done, '--payloads'], environment)
   expect(code).toBe(0)
   expect(stdout).toMatch(/^state {8}done$/m)
@@ -89,7 +89,23 @@ test('get shows one field a line, and lets no text of the run reach the terminal
   expect(ofFailed.stdout).toMatch(/^reason {7}two\\u000alines \\u001b\[31m$/m)
 })
 
-test('get, cancel and retry of a run that is not there end with 1', async () => {
+test('show lists the claims of a run, and where the trace of each can be looked at', async () => {
+  const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  await database.query('update holdfast.runs set claim_trace = $2 where id = $1', [failed, trace])
+  const plain = await runCli(['show', failed], environment)
+  expect(plain.stdout).toMatch(/^claim +attempt +began +ms +outcome +trace +why$/m)
+  expect(plain.stdout).toMatch(/^1 +1 +\S+Z +\d+ +failed +4bf92f3577b34da6a3ce929d0e0e4736 +two\\u000alines/m)
+  const HOLDFAST_TRACE_URL = 'https://traces.example/{traceId}#{spanId}'
+  const linked = await runCli(['show', failed], { ...environment, HOLDFAST_TRACE_URL })
+  expect(linked.stdout).toContain(' https://traces.example/4bf92f3577b34da6a3ce929d0e0e4736#00f067aa0ba902b7 ')
+  const { claims } = await jsonOf<RunJson>(['show', failed, '--trace-url', 'http://x/{traceId}'], environment)
+  expect(claims).toMatchObject([{ token: 1, outcome: 'failed', traceUrl: 'http://x/4bf92f3577b34da6a3ce929d0e0e4736' }])
+  const refused = await runCli(['show', failed, '--trace-url', 'http://x/'], environment)
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect((await runCli(['show', done], environment)).stdout).toMatch(/^1 +1 +\S+Z +\d+ +done +-$/m)
+})
+
+test('show, cancel and retry of a run that is not there end with 1', async () => {
   const results = ['show', 'cancel', 'retry'].map((command) => runCli([command, newId()], environment))
   for (const { code, stdout, stderr } of await Promise.all(results)) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

@@ -33,7 +33,7 @@ test('TRACE-03: without an SDK no span is active, nothing of a trace is kept, an
   const client = createClient({ ...optionsFor(database), migrate: 'off', logger })
   const started = await client.start(flow)
   expect(await client.result(started)).toBe('done')
-  await expect.poll(async () => (await client.list({ workflow: 'child', state: 'done' })).runs.length).toBe(1)
+  await expect.poll(async () => (await client.list({ workflow: 'child', state: 'done' })).items.length).toBe(1)
 
   expect(active).toEqual(Array.from({ length: 5 }, () => undefined))
   const { rows } = await database.query(

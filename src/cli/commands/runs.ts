@@ -25,7 +25,11 @@ export function addRunCommands(program: Command): void {
     const view = await client.get(run)
     if (view) return view
     throw new NotFoundError(`There is no run ${run}.`, { field: 'run' })
-  })
+  }).addOption(
+    new Option('--trace-url <url>', 'where a trace is shown, with {traceId} in it (default: HOLDFAST_TRACE_URL)').env(
+      'HOLDFAST_TRACE_URL',
+    ),
+  )
   onRun(program, 'cancel', 'cancel a run that has not ended', (client, run, { reason }) =>
     client.cancel(run, { reason }),
   ).option('--reason <text>', 'kept with the run')
@@ -57,11 +61,6 @@ function onRun(
     .argument('<run>', 'its id')
     .option('--json', 'print it as JSON')
     .option('--payloads', 'show input and output too')
-    .addOption(
-      new Option('--trace-url <url>', 'the address of a trace in your viewer, with {traceId} in it').env(
-        'HOLDFAST_TRACE_URL',
-      ),
-    )
     .action((run: string, flags: CancelFlags) =>
       withClient(flags, async (client) => printRun(await work(client, run, flags), flags)),
     )
