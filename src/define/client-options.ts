@@ -30,7 +30,7 @@ export interface ConnectionOptions<Pool = PoolLike> {
    * auto.
    */
   migrate?: MigrateMode | undefined
-  /** What log lines are written to; pino, winston and console fit as they are. Default: none. */
+  /** What log lines are written to; pino and console fit as they are. Default: none. */
   logger?: Logger | undefined
   /** How spans are tied together, and what they may say. Default: { propagation: 'link', runKey: false, groupKey: false }. */
   tracing?: TracingOptions | undefined
@@ -134,7 +134,7 @@ export const connectionOptions: OptionTable<ConnectionOptions, ReadConnectionOpt
   logger: {
     type: 'Logger',
     check: having(['debug', 'info', 'warn', 'error'], 'a logger with debug, info, warn and error'),
-    doc: 'What log lines are written to; pino, winston and console fit as they are.',
+    doc: 'What log lines are written to; pino and console fit as they are.',
   },
   tracing: {
     type: 'TracingOptions',

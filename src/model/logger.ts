@@ -1,4 +1,4 @@
-/** What Holdfast writes its log lines to. pino, winston and console fit as they are. */
+/** What Holdfast writes its log lines to. pino and console fit as they are. */
 export interface Logger {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void

@@ -125,7 +125,7 @@ test('TRACE-04: of each run and its children all claims are kept or none, with w
   const runs = await Promise.all(Array.from({ length: 20 }, () => client.start(order)))
   await Promise.all(runs.map((run) => client.result(run)))
   await expect.poll(async () => (await client.list({ workflow: 'child', state: 'done' })).items.length).toBe(20)
-  const children = (await client.list({ workflow: 'child' })).runs
+  const children = (await client.list({ workflow: 'child' })).items
   await client.close()
 
   const spans = exporter.getFinishedSpans()
