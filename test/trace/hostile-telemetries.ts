@@ -142,12 +142,12 @@ export const hostileKinds: readonly HostileKind[] = [
   {
     name: 'a context manager that throws after it called',
     toldBy: ['worker'],
-    make: (worst) => managing({ with: (call) => (call(), worst()) }),
+    make: (worst) => managing({ with: (call) => [call(), worst()] }),
   },
   {
     name: 'a context manager that calls twice',
     toldBy: [],
-    make: (_, hit) => managing({ with: (call) => (hit(), call(), call()) }),
+    make: (_, hit) => managing({ with: (call) => [hit(), call(), call()].at(-1) }),
   },
   { name: 'a context manager that has none', toldBy: both, make: (worst) => managing({ active: worst }) },
   {

@@ -61,7 +61,7 @@ async function resultOf(workflow: Workflow, provider?: NodeTracerProvider): Prom
 
 /** The span that is active here: its name, its step's key and try, and its ids. */
 function here(): { name: string; key: unknown; try: unknown; spanId: string; parent: string | undefined } {
-  const span = trace.getActiveSpan() as (Span & Partial<ReadableSpan>) | undefined
+  const span: (Span & Partial<ReadableSpan>) | undefined = trace.getActiveSpan()
   return {
     name: span?.name ?? 'none',
     key: span?.attributes?.['holdfast.step.key'],
