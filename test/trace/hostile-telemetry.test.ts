@@ -79,6 +79,7 @@ async function expectNoDifference({ tracerProvider, meterProvider, contextManage
   expect(told.deeds).toEqual(untold.deeds)
   expect(told.calls).toEqual(untold.calls)
   expect(userLines(told.lines)).toBe(userLines(untold.lines))
+  expect(told.lines.filter((line) => isTrouble(line) && !isComplaint(line))).toEqual([])
   const client = createClient({ ...optionsFor(database), migrate: 'off', tracerProvider, meterProvider, logger })
   expect(await startAll(database, client)).toEqual(started)
   await client.close()
@@ -90,5 +91,13 @@ function userLines(lines: readonly LogLine[]): number {
 }
 
 function complaints(lines: readonly LogLine[]): number {
-  return lines.filter(({ message }) => message.startsWith('Telemetry threw')).length
+  return lines.filter(isComplaint).length
+}
+
+function isComplaint({ message }: LogLine): boolean {
+  return message.startsWith('Telemetry threw')
+}
+
+function isTrouble({ level }: LogLine): boolean {
+  return level === 'warn' || level === 'error'
 }

@@ -25,6 +25,7 @@ test('TRACE-03: without an SDK no span is active, nothing of a trace is kept, an
       await run.step('look', look)
       await run.transaction('write', async () => look())
       await run.start(child)
+      run.log.info({ mine: 1 }, 'A line of the handler.')
       if (run.attempt === 1) throw new Error('The first attempt.')
       return 'done'
     },
@@ -47,7 +48,8 @@ test('TRACE-03: without an SDK no span is active, nothing of a trace is kept, an
   ])
   await client.close()
   expect(logger.lines.filter(({ level }) => level !== 'info')).toEqual([])
-  expect(logger.lines.flatMap(({ fields }) => Object.keys(fields))).not.toContain('traceId')
+  const [line] = logger.lines.filter(({ message }) => message === 'A line of the handler.')
+  expect(Object.keys(line?.fields ?? {})).toEqual(['workerId', 'runId', 'workflow', 'attempt', 'token', 'mine'])
 })
 
 test("TRACE-03: what a user's AsyncLocalStorage holds around run.step is there in its body, held up or not", async () => {
