@@ -12,7 +12,7 @@ type BarName = (typeof barNames)[number]
 /** Of the throughput with the tracing calls removed. */
 export const bars: Readonly<Record<BarName, number>> = { no_sdk: 0.97, exporting: 0.8 }
 
-export interface TracingResult {
+interface TracingResult {
   readonly suite: 'tracing'
   readonly node: string
   readonly postgres: string

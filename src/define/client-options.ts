@@ -1,4 +1,5 @@
 import type { Logger } from '../model/logger.ts'
+import { propagations, type Propagation } from '../model/propagation.ts'
 import type { Queryable } from '../model/run.ts'
 import { z } from 'zod'
 import { custom, having, isShortText, oneOf, shape } from './checks.ts'
@@ -52,23 +53,21 @@ export interface MeterProviderLike {
   getMeter(name: string, version?: string, options?: any): object
 }
 
-const propagations = ['link', 'child', 'none'] as const
-
 /** How spans are tied together, and what they may say. */
 export interface TracingOptions {
   /**
    * How a claim's span is tied to the one that started its run: by a `link`, so that each claim is a trace of its own; as
    * its `child`, so that all are one trace; or `none`. Default: link.
    */
-  propagation?: (typeof propagations)[number] | undefined
+  propagation?: Propagation | undefined
   /** Whether spans bear the keys of runs. Default: false. */
   runKey?: boolean | undefined
   /** Whether spans bear the groups of runs. Default: false. */
   groupKey?: boolean | undefined
 }
 
-export interface ReadTracing {
-  readonly propagation: (typeof propagations)[number]
+interface ReadTracing {
+  readonly propagation: Propagation
   readonly runKey: boolean
   readonly groupKey: boolean
 }

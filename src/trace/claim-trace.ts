@@ -10,6 +10,7 @@ import {
   type Context,
   type Link,
   type Span,
+  type SpanContext,
 } from '@opentelemetry/api'
 import type { Claim } from '../model/claim.ts'
 import { carrierOf, contextOf, traceparentOf, type Carrier } from './carrier.ts'
@@ -41,7 +42,7 @@ export class ClaimTrace implements ClaimSpan {
     }
     const begun = guard.try(() => begin(tracing, claim, workerId), undefined)
     if (!begun) return
-    const made = begun.span.spanContext()
+    const { made } = begun
     const { traceId, spanId, traceFlags } = made
     this.#span = begun.span
     this.#context = begun.context
@@ -101,8 +102,14 @@ export class ClaimTrace implements ClaimSpan {
   }
 }
 
+interface Begun {
+  readonly span: Span
+  readonly made: SpanContext
+  readonly context: Context
+}
+
 /** Undefined: no SDK is there. */
-function begin(tracing: Tracing, claim: Claim, workerId: string): { span: Span; context: Context } | undefined {
+function begin(tracing: Tracing, claim: Claim, workerId: string): Begun | undefined {
   const { tracer, propagation } = tracing
   const { traceparent, tracestate, previous, isChild } = claim.past
   const starter =
@@ -119,7 +126,7 @@ function begin(tracing: Tracing, claim: Claim, workerId: string): { span: Span; 
   const span = tracer.startSpan(`run ${claim.workflow}`, { kind: SpanKind.CONSUMER, attributes, links }, parent)
   const made = span.spanContext()
   if (!isSpanContextValid(made) || made.spanId === starter?.spanId) return undefined
-  return { span, context: trace.setSpan(ROOT_CONTEXT, span) }
+  return { span, made, context: trace.setSpan(ROOT_CONTEXT, span) }
 }
 
 function attributesOf({ runKey, groupKey, schema }: Tracing, claim: Claim, workerId: string): Attributes {

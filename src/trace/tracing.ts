@@ -1,6 +1,7 @@
 import type { Attributes, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
 import type { Claim } from '../model/claim.ts'
 import type { Logger } from '../model/logger.ts'
+import type { Propagation } from '../model/propagation.ts'
 import type { StartItem } from '../model/start-item.ts'
 import type { Carrier } from './carrier.ts'
 import type { Guard } from './guard.ts'
@@ -8,11 +9,6 @@ import type { NameOf } from './instruments.ts'
 import type { Observer } from './meters.ts'
 
 /** What telemetry is made with, and what others see of it. */
-
-export const propagations = ['link', 'child', 'none'] as const
-
-/** How claims are tied to what started their run: by a link, as its children, or not at all. */
-export type Propagation = (typeof propagations)[number]
 
 export interface TelemetryOptions {
   /** Default: the process's own, whenever there is one. */

@@ -10,6 +10,12 @@ const client = { start: () => {}, close: () => {} }
 const worker = (options: object): ReturnType<typeof parseWorkerOptions> =>
   parseWorkerOptions({ workflows: [workflow], ...options })
 
+const untold = {
+  tracing: { propagation: 'link', runKey: false, groupKey: false },
+  tracerProvider: undefined,
+  meterProvider: undefined,
+}
+
 test('a client has defaults for everything but its connection', () => {
   const defaults = {
     connectionString: undefined,
@@ -17,6 +23,8 @@ test('a client has defaults for everything but its connection', () => {
     schema: 'holdfast',
     migrate: 'auto',
     logger: undefined,
+    traceUrl: undefined,
+    ...untold,
   }
   expect(parseClientOptions(undefined)).toEqual(defaults)
   expect(parseClientOptions({})).toEqual(defaults)
@@ -32,6 +40,7 @@ test('a worker has defaults for everything but its workflows', () => {
     schema: 'holdfast',
     migrate: 'auto',
     logger: undefined,
+    ...untold,
     concurrency: 16,
     graceMs: 20_000,
     handleSignals: false,
@@ -39,9 +48,13 @@ test('a worker has defaults for everything but its workflows', () => {
 })
 
 test('what was given comes back as it is', () => {
-  const given = { pool, schema: 'Odd "schema"', migrate: 'off', logger: console }
+  const providers = { tracerProvider: { getTracer: () => ({}) }, meterProvider: { getMeter: () => ({}) } }
+  const traceUrl = 'https://traces.example/{traceId}'
+  const tracing = { propagation: 'child', runKey: true, groupKey: true }
+  const given = { pool, schema: 'Odd "schema"', migrate: 'off', logger: console, tracing, traceUrl, ...providers }
   expect(parseClientOptions(given)).toEqual({ ...given, connectionString: undefined })
   expect(parseClientOptions(given).pool).toBe(pool)
+  expect(parseClientOptions({ tracing: { runKey: true } }).tracing).toEqual({ ...untold.tracing, runKey: true })
   const resolved = worker({ client, logger: console, concurrency: 1, grace: 0, handleSignals: true })
   expect(resolved).toMatchObject({ concurrency: 1, graceMs: 0, handleSignals: true })
   expect(resolved.client).toBe(client)
@@ -61,6 +74,9 @@ describe('refusals', () => {
     ['migrate', 'always', 'a string'],
     ['logger', { info: () => {} }, 'an object'],
     ['logger', false, 'false'],
+    ['tracing', 'child', 'a string'],
+    ['tracerProvider', {}, 'an object'],
+    ['meterProvider', { getMeter: 1 }, 'an object'],
   ])('OPS-07: a %s of %o is refused by client and worker', (field, value, kind) => {
     for (const [parse, name] of [
       [parseClientOptions, 'createClient'],
@@ -71,6 +87,26 @@ describe('refusals', () => {
         expect.objectContaining({ field, message: expect.stringContaining(`${name}: ${field} got ${kind}. Give `) }),
       )
     }
+  })
+
+  test.each([
+    ['propagation', 'links', 'a string'],
+    ['runKey', 1, '1'],
+    ['groupKey', null, 'null'],
+  ])('OPS-07: tracing with %s of %o is refused by client and worker', (field, value, kind) => {
+    for (const parse of [parseClientOptions, worker]) {
+      const message = expect.stringContaining(`tracing.${field} got ${kind}. Give `) as string
+      expect(() => parse({ tracing: { [field]: value } })).toThrow(
+        expect.objectContaining({ field: `tracing.${field}`, message }),
+      )
+    }
+    expect(() => worker({ tracing: { propagate: 'link' } })).toThrow('Did you mean propagation?')
+  })
+
+  test.each([['https://traces.example/'], [''], [7]])('OPS-07: a traceUrl of %o is refused', (traceUrl) => {
+    expect(() => parseClientOptions({ traceUrl })).toThrow(
+      expect.objectContaining({ field: 'traceUrl', message: expect.stringContaining('{traceId}') as string }),
+    )
   })
 
   test('a schema name may have as many bytes as leave room for the name of the queue', () => {

@@ -13,7 +13,7 @@ export interface PublicName {
 /** Whose methods users call; the other interfaces are what they hand us, or plain values. */
 const called = new Set(['Client', 'Run', 'TestRuntime', 'Worker'])
 
-const entries = ['src/index.ts', 'src/adapters.ts', 'src/testing.ts'].map((path) => root + path)
+const entries = ['src/index.ts', 'src/adapters.ts', 'src/otel.ts', 'src/testing.ts'].map((path) => root + path)
 const typeTests = readdirSync(`${root}test/types`)
   .filter((file) => file.endsWith('.test-d.ts'))
   .map((file) => `${root}test/types/${file}`)

@@ -25,7 +25,11 @@ interface Case {
   readonly attributes?: object
 }
 
-const forever = (): Promise<never> => new Promise(() => undefined)
+/** Says that it has begun, and never ends. */
+const forever = (_: Run, begun: () => void): Promise<never> => {
+  begun()
+  return new Promise(() => undefined)
+}
 const late = (): never => {
   throw new LateError('It is late.')
 }
@@ -53,19 +57,19 @@ const cases: readonly Case[] = [
   { outcome: 'parked', handler: (run) => run.park('ask', { reason: 'May it?', schema: z.boolean() }) },
   {
     outcome: 'cancelled',
-    handler: (_, begun) => (begun(), forever()),
+    handler: forever,
     act: ({ client, run }) => client.cancel(run),
   },
   {
     outcome: 'released',
-    handler: (_, begun) => (begun(), forever()),
+    handler: forever,
     act: ({ worker }) => worker.stop({ grace: 0 }),
   },
   {
     outcome: 'lease_lost',
     // By the renewal it may be claimed anew.
     errorType: expect.stringMatching(/^(not_found|superseded)$/) as string,
-    handler: (_, begun) => (begun(), forever()),
+    handler: forever,
     act: async ({ run, database: on }) => {
       await expire(on, run.id)
       await sweepLeases(on)
