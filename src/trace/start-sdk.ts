@@ -21,6 +21,7 @@ export interface StartTelemetryOptions {
   metricsEvery?: Duration | undefined
 }
 
+/** What `startTelemetry` has begun. */
 export interface RunningTelemetry {
   /** Sends what has not been sent. */
   flush(): Promise<void>

@@ -48,7 +48,7 @@ test('TRACE-03: without an SDK no span is active, nothing of a trace is kept, an
   ])
   await client.close()
   expect(logger.lines.filter(({ level }) => level !== 'info')).toEqual([])
-  const [line] = logger.lines.filter(({ message }) => message === 'A line of the handler.')
+  const line = logger.lines.find(({ message }) => message === 'A line of the handler.')
   expect(Object.keys(line?.fields ?? {})).toEqual(['workerId', 'runId', 'workflow', 'attempt', 'token', 'mine'])
 })
 
