@@ -48,7 +48,7 @@ export class ClaimTrace implements ClaimSpan {
     this.#context = begun.context
     this.ids = { traceId, spanId }
     if (traceFlags & TraceFlags.SAMPLED) this.traceparent = traceparentOf(made)
-    if (tracing.propagation !== 'none') this.carrier = carrierOf(made)
+    if (tracing.propagation !== 'none') this.carrier = guard.try(() => carrierOf(made), undefined)
   }
 
   within<T>(handle: () => T): T {

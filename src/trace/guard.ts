@@ -1,4 +1,5 @@
 import type { Logger } from '../model/logger.ts'
+import { boundLogger } from './bound-logger.ts'
 
 /**
  * Tracing can never change what a run does: parts of a user's telemetry that throw (a span processor, a sampler, a
@@ -9,7 +10,7 @@ export class Guard {
   #isToldOff = false
 
   constructor(log: Logger) {
-    this.#log = log
+    this.#log = boundLogger(log, {})
   }
 
   /** What `work` answers; `otherwise`, if it throws. */

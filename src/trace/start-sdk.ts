@@ -1,4 +1,4 @@
-import { metrics, trace } from '@opentelemetry/api'
+import { metrics, trace, type TracerProvider } from '@opentelemetry/api'
 import { parseDuration } from '../model/duration.ts'
 import { ConfigError } from '../model/errors.ts'
 import type { Duration } from '../model/policy.ts'
@@ -46,14 +46,12 @@ const packages = [
  */
 export async function startTelemetry(options: StartTelemetryOptions): Promise<RunningTelemetry> {
   const { serviceName, endpoint, headers, ratio = 1, metricsEvery = '60s' } = options
-  if (typeof serviceName !== 'string' || serviceName === '') {
-    throw new ConfigError('startTelemetry: serviceName is missing.', {
-      field: 'serviceName',
-      remedy: "Give a name, such as 'orders-worker'.",
-    })
-  }
+  requireGood('serviceName', typeof serviceName === 'string' && serviceName !== '', "a name, such as 'orders-worker'")
+  requireGood('endpoint', endpoint === undefined || isAddress(endpoint), 'an address, such as http://localhost:4318')
+  requireGood('headers', isTexts(headers ?? {}), "texts by their names, such as { 'x-api-key': '…' }")
   const sampler = runSampler(ratio)
   const everyMs = parseDuration(metricsEvery, 'metricsEvery')
+  requireGood('metricsEvery', everyMs >= 1, 'a duration of at least 1 ms')
   const sdk = await load()
   const resource = sdk.defaultResource().merge(sdk.resourceFromAttributes({ 'service.name': serviceName }))
   const to = (path: string): { url?: string; headers?: Record<string, string> } => ({
@@ -62,12 +60,7 @@ export async function startTelemetry(options: StartTelemetryOptions): Promise<Ru
   })
   const processor = new sdk.BatchSpanProcessor(new sdk.OTLPTraceExporter(to('/v1/traces')))
   const spans = new sdk.NodeTracerProvider({ resource, sampler, spanProcessors: [processor] })
-  if (!trace.setGlobalTracerProvider(spans)) {
-    throw new ConfigError('startTelemetry: this process has an OpenTelemetry SDK already.', {
-      remedy: 'Leave startTelemetry out: Holdfast uses the SDK that is there. runSampler fits it too.',
-    })
-  }
-  trace.disable()
+  requireNone(spans)
   // With it come the context that follows async calls, and W3C's propagation.
   spans.register()
   const exporter = new sdk.OTLPMetricExporter(to('/v1/metrics'))
@@ -85,6 +78,30 @@ export async function startTelemetry(options: StartTelemetryOptions): Promise<Ru
     flush: () => both((provider) => provider.forceFlush()),
     shutdown: () => both((provider) => provider.shutdown()),
   }
+}
+
+/** Each is put in its place and taken out again: that is how the API says whether the place is taken. */
+function requireNone(spans: TracerProvider): void {
+  const hasMeters = !metrics.setGlobalMeterProvider(metrics.getMeterProvider())
+  if (!hasMeters) metrics.disable()
+  const hasSpans = !trace.setGlobalTracerProvider(spans)
+  if (!hasSpans) trace.disable()
+  if (!hasMeters && !hasSpans) return
+  throw new ConfigError('startTelemetry: this process has an OpenTelemetry SDK already.', {
+    remedy: 'Leave startTelemetry out: Holdfast uses the SDK that is there. runSampler fits it too.',
+  })
+}
+
+function requireGood(field: keyof StartTelemetryOptions, isGood: boolean, wanted: string): void {
+  if (!isGood) throw new ConfigError(`startTelemetry: ${field} is wrong.`, { field, remedy: `Give ${wanted}.` })
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
+}
+
+function isTexts(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every((each) => typeof each === 'string')
 }
 
 async function load() {

@@ -1,4 +1,4 @@
-import { trace } from '@opentelemetry/api'
+import { INVALID_SPAN_CONTEXT, trace, type Tracer } from '@opentelemetry/api'
 import type { Claim } from '../model/claim.ts'
 import { release } from '../model/release.ts'
 import type { StartItem } from '../model/start-item.ts'
@@ -7,6 +7,9 @@ import { Guard } from './guard.ts'
 import { Meters } from './meters.ts'
 import { StartTrace } from './start-trace.ts'
 import type { AskedFor, ClientTelemetry, TelemetryOptions, Tracing, WorkerTelemetry } from './tracing.ts'
+
+/** Stands for one that a provider did not give. */
+const silent: Pick<Tracer, 'startSpan'> = { startSpan: () => trace.wrapSpanContext(INVALID_SPAN_CONTEXT) }
 
 /** Spans and metrics of one client or worker. It registers nothing: without an SDK in the process it does nothing. */
 export class Telemetry implements ClientTelemetry, WorkerTelemetry {
@@ -17,7 +20,8 @@ export class Telemetry implements ClientTelemetry, WorkerTelemetry {
     const guard = new Guard(log)
     const { propagation = 'link', runKey = false, groupKey = false } = how
     this.meters = new Meters(meterProvider, guard)
-    const tracer = (tracerProvider ?? trace).getTracer('holdfast', release)
+    const given = (): Pick<Tracer, 'startSpan'> => (tracerProvider ?? trace).getTracer('holdfast', release)
+    const tracer = guard.try(given, silent)
     this.#tracing = { propagation, runKey, groupKey, schema, tracer, guard, meters: this.meters }
   }
 

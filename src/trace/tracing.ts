@@ -30,7 +30,7 @@ export interface Tracing {
   readonly runKey: boolean
   readonly groupKey: boolean
   readonly schema: string
-  readonly tracer: Tracer
+  readonly tracer: Pick<Tracer, 'startSpan'>
   readonly guard: Guard
   readonly meters: Meter
 }

@@ -60,6 +60,11 @@ test.each([
   [{ serviceName: 'api', ratio: '1' }, ConfigError, 'ratio'],
   [{ serviceName: 'api', metricsEvery: 'often' }, DurationError, 'metricsEvery'],
   [{ serviceName: 'api', metricsEvery: -1 }, DurationError, 'metricsEvery'],
+  [{ serviceName: 'api', metricsEvery: 0 }, ConfigError, 'metricsEvery'],
+  [{ serviceName: 'api', endpoint: 'localhost:4318' }, ConfigError, 'endpoint'],
+  [{ serviceName: 'api', endpoint: 4318 }, ConfigError, 'endpoint'],
+  [{ serviceName: 'api', headers: { 'x-key': 7 } }, ConfigError, 'headers'],
+  [{ serviceName: 'api', headers: 'x-key=7' }, ConfigError, 'headers'],
 ])('TRACE-03: startTelemetry(%o) is refused before anything is there', async (options, Class, field) => {
   const error: unknown = await start(options as StartTelemetryOptions).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(Class)
@@ -94,6 +99,14 @@ test('TRACE-03: startTelemetry sends metrics by itself, as often as it was told 
   metrics.getMeter('shop').createCounter('orders').add(1)
   await expect.poll(() => receiver.points.length).toBeGreaterThan(1)
   expect(isRegistered()).toEqual({ ...everything, spans: false })
+})
+
+test('TRACE-03: startTelemetry refuses beside metrics of an SDK alone, and leaves no spans behind', async () => {
+  const own = new MeterProvider()
+  metrics.setGlobalMeterProvider(own)
+  await expect(start({ serviceName: 'api' })).rejects.toThrow(ConfigError)
+  expect(isRegistered()).toEqual({ ...nothing, meters: true })
+  expect(metrics.getMeterProvider()).toBe(own)
 })
 
 test('TRACE-03: startTelemetry leaves an SDK that is there in place', async () => {
