@@ -3,7 +3,9 @@ import { holdfast, loadBuilt, openedWorkflow, quiet } from './holdfast.ts'
 import type * as Database from '../../src/db/database.ts'
 import type * as Registry from '../../src/define/registry.ts'
 import type * as Clock from '../../src/model/clock.ts'
+import type * as Release from '../../src/model/release.ts'
 import type * as Otel from '../../src/otel.ts'
+import type * as Migrate from '../../src/queue/migrate.ts'
 import type * as Untraced from '../../src/trace/untraced.ts'
 import type * as Timings from '../../src/worker/timings.ts'
 import type * as Worker from '../../src/worker/worker.ts'
@@ -11,6 +13,15 @@ import type { Peer, PeerWorker, WorkerSide } from './peer.ts'
 
 export const tracingNames = ['untraced', 'no_sdk', 'exporting'] as const
 export type TracingName = (typeof tracingNames)[number]
+
+/** Loaded before the clock starts, as everything is. */
+const sdk = [
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-node',
+  '@opentelemetry/sdk-metrics',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/exporter-metrics-otlp-http',
+]
 
 const built = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href
 
@@ -20,6 +31,8 @@ const startUntraced: WorkerSide['startWorker'] = async (load, calls): Promise<Pe
   const { createRegistry } = (await import(built('define/registry.js'))) as typeof Registry
   const { systemClock } = (await import(built('model/clock.js'))) as typeof Clock
   const { untraced } = (await import(built('trace/untraced.js'))) as typeof Untraced
+  const { release } = (await import(built('model/release.js'))) as typeof Release
+  const { migrate } = (await import(built('queue/migrate.js'))) as typeof Migrate
   const { defaultTimings } = (await import(built('worker/timings.js'))) as typeof Timings
   const { WorkerCore } = (await import(built('worker/worker.js'))) as typeof Worker
   const database = new Own({ connectionString: load.connectionString, clock: systemClock })
@@ -32,7 +45,7 @@ const startUntraced: WorkerSide['startWorker'] = async (load, calls): Promise<Pe
     log: quiet,
     timings: defaultTimings,
     telemetry: untraced,
-    prepare: () => Promise.resolve(),
+    prepare: async () => void (await migrate(database, release)),
     release: () => database.close(),
   })
   await worker.start()
@@ -52,8 +65,7 @@ const startExporting: WorkerSide['startWorker'] = async (load, calls) => {
 }
 
 async function prepareWorker(): Promise<void> {
-  await loadBuilt()
-  await import(built('otel.js'))
+  await Promise.all([loadBuilt(), import(built('otel.js')), ...sdk.map((name) => import(name))])
 }
 
 export const tracing: Readonly<Record<TracingName, Peer>> = {

@@ -1,4 +1,5 @@
 import {
+  createNoopMeter,
   metrics,
   type Attributes,
   type Counter,
@@ -10,6 +11,9 @@ import {
 import { release } from '../model/release.ts'
 import type { Guard } from './guard.ts'
 import { boundsOf, instruments, type InstrumentName, type NameOf } from './instruments.ts'
+
+/** What the API hands out where there is no SDK. */
+const silentMeter = createNoopMeter()
 
 /** What a gauge has to say: by name, each value with its attributes. */
 export type Observe = (name: NameOf<'gauge'>, value: number, attributes: Attributes) => void
@@ -39,6 +43,11 @@ export class Meters {
   constructor(given: MeterProvider | undefined, guard: Guard) {
     this.#given = given
     this.#guard = guard
+  }
+
+  /** Nobody hears them just now: no SDK is there. */
+  get isSilent(): boolean {
+    return this.#guard.try(() => this.#current().meter === silentMeter, true)
   }
 
   add(name: NameOf<'counter'>, value: number, attributes: Attributes): void {
