@@ -27,7 +27,7 @@ export interface TracingOutcome {
   readonly rounds: Readonly<Record<BarName, readonly number[]>>
 }
 
-const work = { work: 'W3', slots: 64, runs: 30_000 } as const
+const work = { work: 'W3', slots: 64, runs: 60_000 } as const
 
 export async function runTracing(
   { rounds: total }: { rounds: number },

@@ -19,8 +19,8 @@ const sdk = [
   '@opentelemetry/resources',
   '@opentelemetry/sdk-trace-node',
   '@opentelemetry/sdk-metrics',
-  '@opentelemetry/exporter-trace-otlp-http',
-  '@opentelemetry/exporter-metrics-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/exporter-metrics-otlp-proto',
 ]
 
 const built = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href

@@ -22,11 +22,11 @@ import type { ClaimEnd, ClaimSpan, TraceIds, Tracing } from './tracing.ts'
 export class ClaimTrace implements ClaimSpan {
   readonly ids: TraceIds | undefined
   readonly traceparent: string | undefined
-  readonly carrier: Carrier | undefined
   readonly #tracing: Tracing
   readonly #claim: Claim
   readonly #span: Span | undefined
   readonly #context: Context | undefined
+  readonly #made: SpanContext | undefined
   /** Errors that the span of a step has already, this claim's or an earlier one's. */
   readonly #known = new WeakSet()
 
@@ -48,7 +48,7 @@ export class ClaimTrace implements ClaimSpan {
     this.#context = begun.context
     this.ids = { traceId, spanId }
     if (traceFlags & TraceFlags.SAMPLED) this.traceparent = traceparentOf(made)
-    if (tracing.propagation !== 'none') this.carrier = guard.try(() => carrierOf(made), undefined)
+    this.#made = made
   }
 
   within<T>(handle: () => T): T {
@@ -65,6 +65,12 @@ export class ClaimTrace implements ClaimSpan {
     )
   }
 
+  get carrier(): Carrier | undefined {
+    const { guard, propagation } = this.#tracing
+    const made = this.#made
+    return made && propagation !== 'none' ? guard.try(() => carrierOf(made), undefined) : undefined
+  }
+
   know(error: unknown): void {
     if (typeof error === 'object' && error !== null) this.#known.add(error)
   }
@@ -78,25 +84,25 @@ export class ClaimTrace implements ClaimSpan {
   end({ outcome, errorType, message, delayMs, recalled, durationMs }: ClaimEnd): void {
     const { guard, meters } = this.#tracing
     const { workflow, past } = this.#claim
-    const error: Attributes = errorType === undefined ? {} : { 'error.type': errorType }
-    const attributes = { 'holdfast.claim.outcome': outcome, ...error }
-    const labels = { 'holdfast.workflow.name': workflow }
-    meters.record('holdfast.claim.duration', durationMs / 1000, { ...labels, ...attributes })
+    const labels: Attributes = { 'holdfast.workflow.name': workflow, 'holdfast.claim.outcome': outcome }
+    if (errorType !== undefined) labels['error.type'] = errorType
+    meters.record('holdfast.claim.duration', durationMs / 1000, labels)
     if (outcome === 'done' || outcome === 'failed') {
-      const ageMs = past.ageMs + durationMs
-      meters.record('holdfast.run.duration', ageMs / 1000, { ...labels, 'holdfast.run.state': outcome })
+      const state = { 'holdfast.workflow.name': workflow, 'holdfast.run.state': outcome }
+      meters.record('holdfast.run.duration', (past.ageMs + durationMs) / 1000, state)
     }
-    if (outcome === 'lease_lost')
-      meters.add('holdfast.lease.lost', 1, { ...labels, 'holdfast.lease.reason': errorType })
+    if (outcome === 'lease_lost') {
+      meters.add('holdfast.lease.lost', 1, { 'holdfast.workflow.name': workflow, 'holdfast.lease.reason': errorType })
+    }
     const span = this.#span
     if (!span) return
     guard.try(() => {
-      span.setAttributes({
-        ...attributes,
-        'holdfast.steps.recalled': recalled,
-        ...(delayMs === undefined ? {} : { 'holdfast.retry.delay': delayMs / 1000 }),
-      })
-      if (errorType !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, ...(message ? { message } : {}) })
+      span.setAttribute('holdfast.claim.outcome', outcome)
+      span.setAttribute('holdfast.steps.recalled', recalled)
+      if (delayMs !== undefined) span.setAttribute('holdfast.retry.delay', delayMs / 1000)
+      if (errorType === undefined) return
+      span.setAttribute('error.type', errorType)
+      span.setStatus({ code: SpanStatusCode.ERROR, ...(message ? { message } : {}) })
     }, undefined)
     guard.try(() => span.end(), undefined)
   }
@@ -132,8 +138,7 @@ function begin(tracing: Tracing, claim: Claim, workerId: string): Begun | undefi
 function attributesOf({ runKey, groupKey, schema }: Tracing, claim: Claim, workerId: string): Attributes {
   const { id, workflow, attempt, maxAttempts, token, key, group, past } = claim
   const { waitedMs, aside, root = id } = past
-  const seconds = aside && aside.ms / 1000
-  return {
+  const attributes: Attributes = {
     'messaging.system': 'holdfast',
     'messaging.operation.name': 'run',
     'messaging.operation.type': 'process',
@@ -147,11 +152,12 @@ function attributesOf({ runKey, groupKey, schema }: Tracing, claim: Claim, worke
     'holdfast.claim.token': token,
     'holdfast.worker.id': workerId,
     'holdfast.queue.wait': Math.max(0, waitedMs - (aside?.ms ?? 0)) / 1000,
-    ...(seconds === undefined ? {} : { [`holdfast.${aside?.for === 'rate' ? 'rate' : 'limit'}.wait`]: seconds }),
-    ...(runKey && key !== undefined ? { 'holdfast.run.key': key } : {}),
-    ...(groupKey && group !== undefined ? { 'holdfast.group.key': group } : {}),
     'holdfast.replay.command': replayCommand(id, attempt, schema),
   }
+  if (aside) attributes[aside.for === 'rate' ? 'holdfast.rate.wait' : 'holdfast.limit.wait'] = aside.ms / 1000
+  if (runKey && key !== undefined) attributes['holdfast.run.key'] = key
+  if (groupKey && group !== undefined) attributes['holdfast.group.key'] = group
+  return attributes
 }
 
 /** What a person types to replay the run as it was in that attempt. */

@@ -25,19 +25,27 @@ export class Guard {
 
   /** Runs `body` once, within whatever `enter` makes of it, and answers or throws what it does. */
   within<T>(enter: (body: () => void) => void, body: () => T): T {
-    let ended: { readonly answer: T } | { readonly thrown: unknown } | undefined
+    let state: 'before' | 'answered' | 'threw' = 'before'
+    let answer: T | undefined
+    let thrown: unknown
     const once = (): void => {
-      if (ended) return
+      if (state !== 'before') return
       try {
-        ended = { answer: body() }
-      } catch (thrown) {
-        ended = { thrown }
+        answer = body()
+        state = 'answered'
+      } catch (error) {
+        thrown = error
+        state = 'threw'
       }
     }
-    this.try(() => enter(once), undefined)
+    try {
+      enter(once)
+    } catch (error) {
+      this.#tell(error)
+    }
     once()
-    if (ended && 'thrown' in ended) throw ended.thrown
-    return ended!.answer
+    if ((state as string) === 'threw') throw thrown
+    return answer as T
   }
 
   #tell(error: unknown): void {

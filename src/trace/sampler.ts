@@ -33,7 +33,7 @@ export function runSampler(ratio: number): RunSampler {
       const isKept =
         parent && isSpanContextValid(parent)
           ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0
-          : placeOf(familyOf(attributes) ?? traceId) < ratio
+          : ratio === 1 || placeOf(familyOf(attributes) ?? traceId) < ratio
       return { decision: isKept ? recordAndSample : drop }
     },
     toString: () => `RunSampler{${ratio}}`,

@@ -33,8 +33,8 @@ const packages = [
   '@opentelemetry/resources',
   '@opentelemetry/sdk-trace-node',
   '@opentelemetry/sdk-metrics',
-  '@opentelemetry/exporter-trace-otlp-http',
-  '@opentelemetry/exporter-metrics-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/exporter-metrics-otlp-proto',
 ] as const
 
 /**
@@ -110,8 +110,8 @@ async function load() {
       import('@opentelemetry/resources'),
       import('@opentelemetry/sdk-trace-node'),
       import('@opentelemetry/sdk-metrics'),
-      import('@opentelemetry/exporter-trace-otlp-http'),
-      import('@opentelemetry/exporter-metrics-otlp-http'),
+      import('@opentelemetry/exporter-trace-otlp-proto'),
+      import('@opentelemetry/exporter-metrics-otlp-proto'),
     ])
     return { ...resources, ...spans, ...meters, ...traceExporter, ...metricExporter }
   } catch (cause) {

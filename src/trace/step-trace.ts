@@ -1,13 +1,4 @@
-import {
-  context,
-  isSpanContextValid,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type Attributes,
-  type Context,
-  type Span,
-} from '@opentelemetry/api'
+import { context, SpanKind, SpanStatusCode, trace, type Attributes, type Context, type Span } from '@opentelemetry/api'
 import { Directive } from '../model/directive.ts'
 import { errorTypeOf, toException } from './exception.ts'
 import type { StepSpans, Tracing, TrySpan } from './tracing.ts'
@@ -34,14 +25,14 @@ export class StepTrace implements StepSpans {
   }
 
   begin(tries: number): TrySpan {
-    return new TryTrace(this.#tracing, this.#step, this.#spanOf(tries), this.#context)
+    const tracing = this.#tracing
+    const parent = this.#context
+    const begun = parent && tracing.guard.try(() => this.#begin(parent, tries), undefined)
+    return new TryTrace(tracing, this.#step, begun)
   }
 
-  #spanOf(tries: number): Span | undefined {
-    const { guard, tracer } = this.#tracing
+  #begin(parent: Context, tries: number): Begun {
     const { workflow, run, name, key } = this.#step
-    const parent = this.#context
-    if (!parent) return undefined
     const attributes = {
       'holdfast.workflow.name': workflow,
       'holdfast.run.id': run,
@@ -49,54 +40,57 @@ export class StepTrace implements StepSpans {
       'holdfast.step.key': key,
       'holdfast.step.try': tries,
     }
-    return guard.try(() => tracer.startSpan(`step ${name}`, { kind: SpanKind.INTERNAL, attributes }, parent), undefined)
+    const span = this.#tracing.tracer.startSpan(`step ${name}`, { kind: SpanKind.INTERNAL, attributes }, parent)
+    return { span, context: trace.setSpan(parent, span) }
   }
+}
+
+interface Begun {
+  readonly span: Span
+  readonly context: Context
 }
 
 /** The context that is active here; the claim's own if nothing of a trace is in it. */
 function callerOr(claim: Context): Context {
   const active = context.active()
-  const span = trace.getSpanContext(active)
-  return span && isSpanContextValid(span) ? active : claim
+  return trace.getSpan(active) ? active : claim
 }
 
 /** One try of a step. */
 class TryTrace implements TrySpan {
   readonly #tracing: Tracing
   readonly #step: TracedStep
-  readonly #span: Span | undefined
-  readonly #context: Context | undefined
+  readonly #begun: Begun | undefined
 
-  constructor(tracing: Tracing, step: TracedStep, span: Span | undefined, parent: Context | undefined) {
+  constructor(tracing: Tracing, step: TracedStep, begun: Begun | undefined) {
     this.#tracing = tracing
     this.#step = step
-    this.#span = span
-    this.#context = span && parent && tracing.guard.try(() => trace.setSpan(parent, span), undefined)
+    this.#begun = begun
   }
 
   within<T>(body: () => T): T {
-    const active = this.#context
-    if (!active) return body()
-    return this.#tracing.guard.within((run) => context.with(active, run), body)
+    const begun = this.#begun
+    if (!begun) return body()
+    return this.#tracing.guard.within((run) => context.with(begun.context, run), body)
   }
 
   end(durationMs: number, failed?: { readonly thrown: unknown }): void {
     const { guard, meters } = this.#tracing
-    const isError = failed !== undefined && Directive.steerOf(failed.thrown) === undefined
-    const error: Attributes = isError ? { 'error.type': errorTypeOf(failed.thrown) } : {}
-    meters.record('holdfast.step.duration', durationMs / 1000, {
+    const labels: Attributes = {
       'holdfast.workflow.name': this.#step.workflow,
       'holdfast.step.name': this.#step.name,
-      ...error,
-    })
-    const span = this.#span
-    if (!span) return
-    guard.try(() => {
-      if (!isError) return
-      span.setAttributes(error)
-      span.recordException(toException(failed.thrown))
-      span.setStatus({ code: SpanStatusCode.ERROR })
-    }, undefined)
-    guard.try(() => span.end(), undefined)
+    }
+    const span = this.#begun?.span
+    if (failed && Directive.steerOf(failed.thrown) === undefined) {
+      const errorType = errorTypeOf(failed.thrown)
+      labels['error.type'] = errorType
+      guard.try(() => {
+        span?.setAttribute('error.type', errorType)
+        span?.recordException(toException(failed.thrown))
+        span?.setStatus({ code: SpanStatusCode.ERROR })
+      }, undefined)
+    }
+    meters.record('holdfast.step.duration', durationMs / 1000, labels)
+    guard.try(() => span?.end(), undefined)
   }
 }

@@ -4,8 +4,8 @@ import type { Database } from '../db/database.ts'
 import type { Claim } from '../model/claim.ts'
 import type { Clock } from '../model/clock.ts'
 
-/** A claim that has not ended by then is noted. Most have, and bring their trace with their settle. */
-const noteAfterMs = 25
+/** A claim that has not ended by then is noted. Most have, on a busy worker too, and bring their trace with their settle. */
+const noteAfterMs = 250
 
 const ignore = (): void => undefined
 

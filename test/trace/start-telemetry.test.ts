@@ -125,7 +125,7 @@ test('TRACE-03: startTelemetry leaves an SDK that is there in place', async () =
   expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['POST /orders'])
   expect(metrics.getMeterProvider()).toBe(ownMeters)
   expect(isRegistered()).toEqual(everything)
-  expect(receiver.bodies).toEqual([])
+  expect([receiver.spans, receiver.points]).toEqual([[], []])
 })
 
 test('TRACE-03: a second startTelemetry is refused, and the first goes on', async () => {
@@ -173,7 +173,7 @@ test('TRACE-03: without the packages of an SDK startTelemetry says what to insta
   expect(error).toMatchObject({
     remedy:
       'Run: npm install @opentelemetry/resources @opentelemetry/sdk-trace-node @opentelemetry/sdk-metrics ' +
-      '@opentelemetry/exporter-trace-otlp-http @opentelemetry/exporter-metrics-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-proto @opentelemetry/exporter-metrics-otlp-proto',
   })
   expect((error as Error).cause).toBeDefined()
   expect(isRegistered()).toEqual(nothing)
