@@ -192,6 +192,7 @@ describe('of the functions in the schema', () => {
     ])
     expect(await called(users.viewer)).toEqual([
       '_ahead',
+      '_depths',
       '_has_own_line',
       '_holders',
       '_limits_said',
@@ -205,6 +206,7 @@ describe('of the functions in the schema', () => {
       'list_parked',
       'list_runs',
       'look_at_runs',
+      'read_metrics',
       'show_limits',
       'show_schedules',
       'why_run',

@@ -44,6 +44,8 @@ const deciding: readonly (readonly [string, ...unknown[]])[] = [
   ['pause_schedule', 'sample', null, null],
   ['resume_schedule', 'sample'],
   ['bury_workers', newWorker(), null],
+  ['read_metrics', newWorker()],
+  ['trace_claims', '{}', '{}', '{}'],
 ]
 
 test('the list of deciding functions is the one in the database', async () => {
